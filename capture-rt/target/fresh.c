@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FRESH_BYTES_MOST ((size_t)16 << 30)
 #define FRESH_BYTES_LEAST ((size_t)16 << 20)
 #define LATER_MOST ((size_t)1 << 20)        /* blocks that can wait to be freed */
 #define LATER_BYTES (LATER_MOST * sizeof(void *))
@@ -27,7 +26,6 @@
 
 static struct {
     char *start;                            /* of blocks, which lie in the other room */
-    char *top;                              /* end of the newest one's last word, which is the size word of the next */
     struct fresh_blocks blocks;
     struct target_room waiting, room;
     char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
@@ -46,7 +44,7 @@ void target_fresh_reserve(void)
         pthread_atfork(fresh_lock, fresh_unlock, fresh_unlock) != 0)
         return;
     fresh.later = (void **)fresh.waiting.start;
-    fresh.start = fresh.top = fresh.blocks.next = fresh.room.start;
+    fresh.start = fresh.blocks.next = fresh.room.start;
     fresh.blocks.end = fresh.room.end;
 }
 
@@ -56,7 +54,7 @@ void target_fresh_ranges(uint64_t ret_ranges[4])
 {
     ret_ranges[0] = (uintptr_t)fresh.waiting.start;
     ret_ranges[1] = (uintptr_t)fresh.waiting.end;
-    ret_ranges[2] = whole_pages(fresh.top);
+    ret_ranges[2] = whole_pages(fresh.blocks.next);
     ret_ranges[3] = (uintptr_t)fresh.room.end;
 }
 
@@ -86,7 +84,7 @@ void target_fresh_open(void)
     if (!fresh.start)
         return;
     fresh_lock();
-    fresh.blocks.next = (char *)whole_pages(fresh.top);
+    fresh.blocks.next = (char *)whole_pages(fresh.blocks.next);
     if (fresh.depth < OPEN_MOST)
         fresh.opened[fresh.depth] = fresh.blocks.next;
     memset(fresh.blocks.lists, 0, sizeof fresh.blocks.lists);
@@ -130,17 +128,16 @@ void target_fresh_trim(void)
 
 static char *block_cut(size_t chunk, size_t alignment)
 {
-    char *end, *block = fresh_place(&fresh.blocks, chunk, alignment, &end);
-    if (!block || !target_room_use(&fresh.room, end))
+    char *block = fresh_place(&fresh.blocks, chunk, alignment);
+    if (!block || !target_room_use(&fresh.room, block + chunk))
         return NULL;
     fresh_take(&fresh.blocks, block, chunk);
-    fresh.top = end;
     return block;
 }
 
 void *target_fresh_allocate(size_t bytes, size_t alignment)
 {
-    if (!target_fresh_is_open() || bytes > FRESH_BYTES_MOST || alignment > FRESH_BYTES_LEAST)
+    if (!target_fresh_is_open() || bytes > FRESH_BYTES_MOST || alignment > FRESH_ALIGNMENT_MOST)
         return NULL;
     alignment = alignment < 16 ? 16 : alignment;
     size_t chunk = fresh_chunk_bytes(bytes);
@@ -153,7 +150,7 @@ void *target_fresh_allocate(size_t bytes, size_t alignment)
 
 size_t target_fresh_bytes(const void *block)
 {
-    return fresh_usable(*fresh_size(block) & ~FRESH_FLAGS);
+    return fresh_bytes(block);
 }
 
 void target_fresh_free(void *block)

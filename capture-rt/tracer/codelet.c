@@ -129,20 +129,21 @@ static int lock_compare(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-static bool block_was_used(const struct capture_log *log, size_t slot)
+/* The next slot from there on in a block of slots that was ever used; CAPTURE_LOCK_SLOTS: there is none. */
+static size_t lock_next(const struct capture_log *log, size_t slot)
 {
-    size_t block = slot / CAPTURE_LOCK_BLOCK;
-    return log->lock_blocks[block / 64] >> block % 64 & 1;
+    for (size_t block = slot / CAPTURE_LOCK_BLOCK; slot < CAPTURE_LOCK_SLOTS; block = slot / CAPTURE_LOCK_BLOCK) {
+        if (log->lock_blocks[block / 64] >> block % 64 & 1)
+            return slot;
+        slot = (block + 1) * CAPTURE_LOCK_BLOCK;
+    }
+    return CAPTURE_LOCK_SLOTS;
 }
 
 static enum pcere_status locks_fill(const struct capture_log *log, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
     size_t capacity = 0;
-    for (size_t i = 0; log->locks_live > 0 && i < CAPTURE_LOCK_SLOTS; i++) {
-        if (!block_was_used(log, i)) {
-            i |= CAPTURE_LOCK_BLOCK - 1;
-            continue;
-        }
+    for (size_t i = lock_next(log, 0); log->locks_live > 0 && i < CAPTURE_LOCK_SLOTS; i = lock_next(log, i + 1)) {
         struct capture_lock lock = log->locks[i];
         if (lock.state != CAPTURE_LOCK_LIVE || !lock_lives(pid, &lock))
             continue;
@@ -159,11 +160,7 @@ static enum pcere_status locks_fill(const struct capture_log *log, pid_t pid, st
 
 static void locks_after(const struct capture_log *log, struct store_codelet *codelet)
 {
-    for (size_t i = 0; codelet->lock_count && i < CAPTURE_LOCK_SLOTS; i++) {
-        if (!block_was_used(log, i)) {
-            i |= CAPTURE_LOCK_BLOCK - 1;
-            continue;
-        }
+    for (size_t i = lock_next(log, 0); codelet->lock_count && i < CAPTURE_LOCK_SLOTS; i = lock_next(log, i + 1)) {
         struct capture_lock lock = log->locks[i];
         const struct store_lock key = {.address = lock.address};
         struct store_lock *known = lock.state != CAPTURE_LOCK_LIVE || lock.held == CAPTURE_LOCK_UNKNOWN
@@ -180,20 +177,16 @@ static bool locks_ignore(const struct capture_log *log, uint16_t begin, struct s
 {
     static const uint64_t bytes[] = {8, 16};      /* omp_lock_t, omp_nest_lock_t */
     uint16_t span = (uint16_t)(log->stops - begin);
-    size_t capacity = codelet->ignored_count;
-    for (size_t i = 0; i < CAPTURE_LOCK_SLOTS; i++) {
-        if (!block_was_used(log, i)) {
-            i |= CAPTURE_LOCK_BLOCK - 1;
-            continue;
-        }
+    struct range_list list = {.ranges = codelet->ignored, .count = codelet->ignored_count, .capacity = codelet->ignored_count};
+    for (size_t i = lock_next(log, 0); i < CAPTURE_LOCK_SLOTS; i = lock_next(log, i + 1)) {
         struct capture_lock lock = log->locks[i];
         if (lock.state == CAPTURE_LOCK_FREE || (uint16_t)(lock.turn - begin) >= span || lock.address > UINT64_MAX - bytes[1])
             continue;
-        if (!array_reserve(&codelet->ignored, &capacity, codelet->ignored_count + 1, sizeof *codelet->ignored))
-            return false;
-        codelet->ignored[codelet->ignored_count++] = (struct store_range){lock.address, bytes[lock.kind != 0]};
+        range_list_add(&list, lock.address, lock.address + bytes[lock.kind != 0]);
     }
-    return true;
+    codelet->ignored = list.ranges;
+    codelet->ignored_count = list.count;
+    return !list.failed;
 }
 
 /* ---- random numbers -------------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define FRESH_BYTES_MOST ((size_t)16 << 30)         /* of a block, and of all of them */
+#define FRESH_ALIGNMENT_MOST ((size_t)16 << 20)
 #define FRESH_HEADER_BYTES 16u                      /* from the end of what came before to a block, at least: a pointer that leads just before a block (arrays from 1 on) leads to no other */
 #define FRESH_SMALL_BYTES 4096u                     /* up to here, freed blocks are kept by their size; above, by powers of two */
 #define FRESH_SMALL_LISTS (FRESH_SMALL_BYTES / 16 + 1)
@@ -51,6 +53,9 @@ static inline size_t fresh_chunk_of(size_t word)
 
 static inline size_t fresh_usable(size_t chunk) { return chunk - sizeof(size_t); }
 
+/* Of a block that was given away. */
+static inline size_t fresh_bytes(const void *block) { return fresh_usable(*fresh_size(block) & ~FRESH_FLAGS); }
+
 /* From a block to where the next one may begin at the earliest. */
 static inline size_t fresh_step(size_t chunk) { return chunk + FRESH_HEADER_BYTES; }
 
@@ -70,14 +75,11 @@ static inline void *fresh_again(struct fresh_blocks *blocks, size_t chunk)
     return block;
 }
 
-/* Where a new one would begin; it and the word behind it end at *ret_end. NULL: there is no room. `alignment`: a power of two from 16 on. */
-static inline char *fresh_place(const struct fresh_blocks *blocks, size_t chunk, size_t alignment, char **ret_end)
+/* Where a new one would begin, which ends a chunk behind that. NULL: there is no room. `alignment`: a power of two from 16 on. */
+static inline char *fresh_place(const struct fresh_blocks *blocks, size_t chunk, size_t alignment)
 {
     uintptr_t at = ((uintptr_t)blocks->next + FRESH_HEADER_BYTES + alignment - 1) & ~(uintptr_t)(alignment - 1), end = (uintptr_t)blocks->end;
-    if (at > end || chunk > end - at)
-        return NULL;
-    *ret_end = (char *)at + chunk;
-    return (char *)at;
+    return at <= end && chunk <= end - at ? (char *)at : NULL;
 }
 
 /* The block is given away, and all behind it is left. The word behind it says that it is in use, as the C library asks before it tells a size. */

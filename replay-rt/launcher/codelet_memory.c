@@ -41,6 +41,12 @@ const struct store_mapping *codelet_mapping_above(const struct store_codelet *co
     return low < codelet->mapping_count ? &codelet->mappings[low] : NULL;
 }
 
+const struct store_mapping *codelet_mapping_at(const struct store_codelet *codelet, uint64_t address)
+{
+    const struct store_mapping *mapping = codelet_mapping_above(codelet, address);
+    return mapping && mapping->start <= address ? mapping : NULL;
+}
+
 /* One run of the store, cut where mappings end. */
 static enum pcere_status run_add(struct maker *maker, const struct store_codelet *codelet, const struct store_run *run, bool after,
                                  struct pcere_error *error)

@@ -60,5 +60,7 @@ void plan_file_done(struct plan_file *file);
 
 /* The captured mapping that holds the address, or the next one above it; NULL: there is none. */
 const struct store_mapping *codelet_mapping_above(const struct store_codelet *codelet, uint64_t address);
+/* The one that holds it, or NULL. */
+const struct store_mapping *codelet_mapping_at(const struct store_codelet *codelet, uint64_t address);
 
 #endif

@@ -112,14 +112,6 @@ struct judge {
     size_t table_capacity;
 };
 
-static const struct store_mapping *mapping_at(const struct store_codelet *codelet, uint64_t address)
-{
-    for (size_t i = 0; i < codelet->mapping_count; i++)
-        if (codelet->mappings[i].start <= address && address < codelet->mappings[i].end)
-            return &codelet->mappings[i];
-    return NULL;
-}
-
 static bool is_float(enum debug_kind kind)
 {
     return kind == DEBUG_FLOAT || kind == DEBUG_COMPLEX || kind == DEBUG_QUAD;
@@ -299,10 +291,10 @@ static bool is_outside(const struct judge *judge, const struct value *value)
     memcpy(&expected, value->expected, WORD);
     for (size_t run = 0; run < judge->run_count; run++) {
         memcpy(&found, value->found[run], WORD);
-        if (found < 1u << 16 || found >= UINT64_C(1) << 47 || mapping_at(judge->source->codelet, found))
+        if (found < 1u << 16 || found >= UINT64_C(1) << 47 || codelet_mapping_at(judge->source->codelet, found))
             return false;
     }
-    return mapping_at(judge->source->codelet, expected) != NULL;
+    return codelet_mapping_at(judge->source->codelet, expected) != NULL;
 }
 
 static void value_find(struct judge *judge, size_t index, uint64_t address, struct value *ret_value)
@@ -389,7 +381,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
         [DEBUG_POINTER] = "pointer", [DEBUG_ARRAY] = "unknown type", [DEBUG_STRUCT] = "unknown type",
     };
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
-    const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
+    const struct store_mapping *mapping = codelet_mapping_at(judge->source->codelet, value->address);
     cause->memory = memory_word(judge, mapping, value->address, thread);
     cause->kind = value->padding ? "padding" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = is_float(value->kind);
@@ -440,7 +432,7 @@ static bool table_grow(struct judge *judge)
 
 static struct group *group_get(struct judge *judge, const struct value *value, uint32_t thread)
 {
-    const struct store_mapping *mapping = mapping_at(judge->source->codelet, value->address);
+    const struct store_mapping *mapping = codelet_mapping_at(judge->source->codelet, value->address);
     const char *memory = memory_word(judge, mapping, value->address, thread);
     uint64_t key = value->named ? value->place.leaf.group : (uint64_t)(uintptr_t)memory * UINT64_C(0x9e3779b97f4a7c15);
     if (value->state)

@@ -30,8 +30,7 @@ static uint32_t object_add(struct objects *objects, const struct object *object)
 
 static const struct store_mapping *mapping_at(const struct objects *objects, uint64_t address)
 {
-    const struct store_mapping *mapping = codelet_mapping_above(objects->source.codelet, address);
-    return mapping && mapping->start <= address ? mapping : NULL;
+    return codelet_mapping_at(objects->source.codelet, address);
 }
 
 static uint64_t word_read(const struct objects *objects, uint64_t address)

@@ -82,16 +82,10 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
     return status;
 }
 
-static bool is_mapped(const struct store_codelet *codelet, uint64_t address)
-{
-    const struct store_mapping *mapping = codelet_mapping_above(codelet, address);
-    return mapping && mapping->start <= address;
-}
-
 /* What the region allocated has names like all else, once everything that replays need was made of its mappings. */
 static enum pcere_status made_map(struct store_codelet *codelet, uint64_t page_bytes, struct pcere_error *error)
 {
-    if (!codelet->made_count || is_mapped(codelet, codelet->made[0].address))
+    if (!codelet->made_count || codelet_mapping_at(codelet, codelet->made[0].address))
         return PCERE_OK;
     struct store_mapping *grown = realloc(codelet->mappings, (codelet->mapping_count + 1) * sizeof *grown);
     if (!grown)

@@ -375,8 +375,8 @@ bool pcere_runtime_holds(const void *address);
 
 /* ---- identity.c -------------------------------------------------------------------------------------------------------------- */
 
-/* The team is there: from now on its threads are told who they were in the capture, while the region runs. Again when it has more threads. */
-void pcere_identities_take(struct codelet *codelet);
+/* On each thread of the team: from now on it is told who it was in the capture, while the region runs. */
+void pcere_identity_take(const struct codelet *codelet, uint32_t number);
 /* Is that who a thread of the team was in the capture? */
 bool pcere_identity_holds(const struct codelet *codelet, uint64_t thread);
 /* The stack of a thread that works for the one which enters the region: of this process, or a captured one. Behind the region nothing is there any more. */
@@ -505,6 +505,8 @@ bool pcere_heap_in_region(void);
 void pcere_heap_release(void *block);
 void *pcere_heap_grow(void *block, size_t bytes);
 size_t pcere_heap_usable(void *block);
+/* posix_memalign(), by another function of that kind. */
+int pcere_heap_posix_memalign(void *(*memalign_by)(size_t alignment, size_t bytes), void **ret_block, size_t alignment, size_t bytes);
 /* Bytes from there to the end of the captured memory around it; 0: it is this process's. */
 size_t pcere_heap_captured(const void *block);
 void pcere_heap_openmp(void);         /* find what the OpenMP runtime's functions of that kind are forwarded to */

@@ -7,6 +7,7 @@
 #include "replay-rt/target/codelet.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,19 @@ size_t pcere_heap_usable(void *block)
     if (pcere_made_owns(block))
         return pcere_made_usable(block);
     return next_find() && next.usable ? next.usable(block) : 0;
+}
+
+int pcere_heap_posix_memalign(void *(*memalign_by)(size_t alignment, size_t bytes), void **ret_block, size_t alignment, size_t bytes)
+{
+    if (!alignment || alignment % sizeof(void *) || (alignment & (alignment - 1)))
+        return EINVAL;
+    int error = errno;
+    void *block = memalign_by(alignment, bytes);
+    errno = error;
+    if (!block)
+        return ENOMEM;
+    *ret_block = block;
+    return 0;
 }
 
 __attribute__((weak, visibility("default"))) void free(void *block)

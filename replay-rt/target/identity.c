@@ -32,15 +32,13 @@ static uint64_t stack_low(void)
     return (uint64_t)low;
 }
 
-static void thread_identify(void *context, uint32_t number, uint32_t team)
+void pcere_identity_take(const struct codelet *codelet, uint32_t number)
 {
-    (void)team;
-    const struct codelet *codelet = context;
     const struct plan_thread *known = PLAN_TABLE(codelet, threads, struct plan_thread);
     captured_self = 0;
     if (number < THREADS_MOST) {
         threads[number].own = (uint64_t)__builtin_thread_pointer();
-        threads[number].stack_low = number ? stack_low() : threads[number].own;
+        threads[number].stack_low = number && codelet->plan->policy.task == PLAN_VERIFY ? stack_low() : threads[number].own;
     }
     for (uint64_t i = 0; number < THREADS_MOST && i < codelet->plan->threads.count; i++)
         if (known[i].image == PLAN_THREAD_SELF && known[i].number == number)
@@ -83,11 +81,6 @@ bool pcere_stack_of_captured_team(const struct codelet *codelet, uint64_t addres
         if (threads[i].captured && is_in_captured_stack(codelet, i, address))
             return true;
     return false;
-}
-
-void pcere_identities_take(struct codelet *codelet)
-{
-    pcere_team_run(thread_identify, codelet);
 }
 
 static uint64_t self_tell(const void *caller)

@@ -7,17 +7,14 @@
 #include "replay-rt/target/codelet.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#define ROOM_BYTES_MOST ((size_t)16 << 30)
 #define ROOM_BYTES_LEAST ((size_t)64 << 20)
 #define ROOM_APART ((uint64_t)1 << 30)
 #define LIBRARY_BYTES ((uint64_t)1 << 28)           /* before what is known of a library others of its pages may lie */
-#define ALIGNMENT_MOST ((size_t)16 << 20)           /* as the capture has it */
 
 static struct {
     char *start;                      /* NULL: nothing is served */
@@ -39,13 +36,13 @@ static struct {
 
 static void *allocate(size_t bytes, size_t alignment)
 {
-    if (!pcere_heap_in_region() || bytes > ROOM_BYTES_MOST || alignment > ALIGNMENT_MOST || (alignment & (alignment - 1)))
+    if (!pcere_heap_in_region() || bytes > FRESH_BYTES_MOST || alignment > FRESH_ALIGNMENT_MOST || (alignment & (alignment - 1)))
         return NULL;
     size_t chunk = fresh_chunk_bytes(bytes);
     pthread_mutex_lock(&made.mutex);
-    char *end, *again = alignment <= 16 ? fresh_again(&made.blocks, chunk) : NULL;
+    char *again = alignment <= 16 ? fresh_again(&made.blocks, chunk) : NULL;
     made.again |= again != NULL;
-    char *block = again ? NULL : fresh_place(&made.blocks, chunk, alignment < 16 ? 16 : alignment, &end);
+    char *block = again ? NULL : fresh_place(&made.blocks, chunk, alignment < 16 ? 16 : alignment);
     if (block)
         fresh_take(&made.blocks, block, chunk);
     pthread_mutex_unlock(&made.mutex);
@@ -84,15 +81,7 @@ static void *own_pvalloc(size_t bytes)
 
 static int own_posix_memalign(void **ret_block, size_t alignment, size_t bytes)
 {
-    if (!alignment || alignment % sizeof(void *) || (alignment & (alignment - 1)))
-        return EINVAL;
-    int error = errno;
-    void *block = own_memalign(alignment, bytes);
-    errno = error;
-    if (!block)
-        return ENOMEM;
-    *ret_block = block;
-    return 0;
+    return pcere_heap_posix_memalign(own_memalign, ret_block, alignment, bytes);
 }
 
 bool pcere_made_serves(void) { return made.start && pcere_heap_in_region(); }
@@ -102,7 +91,7 @@ bool pcere_made_owns(const void *block)
     return made.start && (const char *)block >= made.start && (const char *)block < made.blocks.end;
 }
 
-size_t pcere_made_usable(const void *block) { return fresh_usable(*fresh_size(block) & ~FRESH_FLAGS); }
+size_t pcere_made_usable(const void *block) { return fresh_bytes(block); }
 
 void pcere_made_free(void *block)
 {
@@ -165,7 +154,7 @@ static size_t room_left(const struct codelet *codelet, uint64_t start)
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
     const struct plan_external *externals = PLAN_TABLE(codelet, externals, struct plan_external);
     const struct plan_stream *streams = PLAN_TABLE(codelet, streams, struct plan_stream);
-    uint64_t end = start + ROOM_BYTES_MOST, guard = STACK_ROOM_BYTES + STACK_GUARD_BYTES;
+    uint64_t end = start + FRESH_BYTES_MOST, guard = STACK_ROOM_BYTES + STACK_GUARD_BYTES;
     BISECT(low, 0, plan->mappings.count, i, mappings[i].end <= start);
     if (low < plan->mappings.count && mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0) < end)
         end = mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0);
@@ -205,7 +194,7 @@ static char *room_find(const struct codelet *codelet, size_t *ret_bytes)
     made.in_place = room;
     if (!room)
         room = room_map_at(codelet, (plan->made_address + plan->made_bytes + ROOM_APART - 1) & ~(uint64_t)(ROOM_APART - 1), ret_bytes);
-    for (size_t bytes = ROOM_BYTES_MOST; !room && bytes >= ROOM_BYTES_LEAST; bytes /= 4) {
+    for (size_t bytes = FRESH_BYTES_MOST; !room && bytes >= ROOM_BYTES_LEAST; bytes /= 4) {
         *ret_bytes = bytes;
         room = room_map(NULL, bytes, 0);
         if (room && (uint64_t)room < plan->made_address + plan->made_bytes && (uint64_t)room + bytes > plan->made_address) {
@@ -236,7 +225,7 @@ void pcere_made_begin(const struct codelet *codelet)
 
 void pcere_made_visit(made_visit_fn *visit)
 {
-    for (char *block = made.start + FRESH_HEADER_BYTES; made.start && block < made.blocks.next + FRESH_HEADER_BYTES;) {
+    for (char *block = made.start + FRESH_HEADER_BYTES; made.start && block < made.blocks.next;) {
         size_t word = *fresh_size(block), chunk = fresh_chunk_of(word);
         if (chunk)
             visit((uint64_t)block, word);

@@ -7,7 +7,6 @@
  */
 #include "replay-rt/target/codelet.h"
 
-#include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +69,5 @@ int pcere_served_posix_memalign(void **ret_block, size_t alignment, size_t bytes
 {
     if (SERVES(pcere_program_posix_memalign))
         return pcere_program_posix_memalign(ret_block, alignment, bytes);
-    if (!alignment || alignment % sizeof(void *) || (alignment & (alignment - 1)))
-        return EINVAL;
-    int error = errno;
-    void *block = __libc_memalign(alignment, bytes);
-    errno = error;
-    if (!block)
-        return ENOMEM;
-    *ret_block = block;
-    return 0;
+    return pcere_heap_posix_memalign(__libc_memalign, ret_block, alignment, bytes);
 }

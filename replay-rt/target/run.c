@@ -108,6 +108,7 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
         pcere_waits_watch_thread();
     if (thread) {
         atomic_fetch_add(&run->begun, 1);
+        pcere_identity_take(run->codelet, thread);
         if (!known)
             pcere_crash_watch_thread();
         known = true;
@@ -119,6 +120,7 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
     while (plan->policy.starts && atomic_load(&run->begun) + 1 < threads && now_ns - entered_ns < STARTS_NS)
         now_ns = clock_ns();
     plan->result.start_ns = plan->policy.starts ? now_ns - entered_ns : 0;
+    pcere_identity_take(run->codelet, thread);
 }
 
 static uint32_t switches_so_far(void)
@@ -536,7 +538,6 @@ static void turn_begin(struct run *run)
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     pcere_threads_grow(run->threads, codelet->plan->result.threads);
-    pcere_identities_take(codelet);
     pcere_threads_point(run->threads);
     pages_prepare(run);
     run->timing = false;
@@ -581,7 +582,6 @@ static void run_all(void *context)
     pcere_overlay_apply(&run->memory);
     pcere_images_unwind(codelet, &run->memory);
     run->threads = pcere_threads_new(&run->memory, plan->result.threads);
-    pcere_identities_take(codelet);
     pcere_threads_point(run->threads);
     pcere_memory_protect(&run->memory);
     run->chain = pcere_chain_new(&run->memory, !run->data_decides);

@@ -20,7 +20,7 @@ static void begin(void)
 
 static char *cut(size_t bytes, size_t alignment)
 {
-    char *end = NULL, *block = fresh_place(&blocks, fresh_chunk_bytes(bytes), alignment, &end);
+    char *block = fresh_place(&blocks, fresh_chunk_bytes(bytes), alignment);
     if (block)
         fresh_take(&blocks, block, fresh_chunk_bytes(bytes));
     return block;
