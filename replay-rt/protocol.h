@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 35u
+#define PLAN_VERSION 36u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -29,7 +29,8 @@ struct plan_mapping { uint64_t start, end; uint32_t protection, flags; };
 #define PLAN_MAPPING_GROWS 1u       /* a stack: the codelet may extend it downwards over free addresses */
 #define PLAN_MAPPING_FRESH 2u       /* private, of no file: what is dropped there reads as zeros */
 
-struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0.
+#define PLAN_COPY_ABSENT 2u          /* of a step: pages that it finds untouched, as the region does */
+struct plan_copy { uint64_t address, pages, source, zero; };    /* source: offset in PAGES; zero: 1 if all its bytes are 0, or PLAN_COPY_ABSENT.
                                        Ascending, not overlapping, each inside one mapping (`before`) */
 struct plan_alias { uint64_t address, original, bytes; };   /* what is at `address` is what is at `original`, which is in no alias. Ascending, not overlapping */
 struct plan_range { uint64_t address, bytes; };             /* ascending where they are searched */

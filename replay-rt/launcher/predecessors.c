@@ -2,9 +2,12 @@
 #include "replay-rt/launcher/predecessors.h"
 
 #include "core/text.h"
+#include "include/pcere/bisect.h"
+#include "replay-rt/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define REPEATS_FACTOR 2                  /* what classes of steadily changing work span */
 
@@ -190,6 +193,87 @@ static bool differing_add(const struct codelet_memory *memory, const struct code
     return true;
 }
 
+/* Where the region or any step has pages, or makes some. */
+struct places { struct plan_range *ranges; size_t count, capacity; };
+
+static bool places_add(struct places *places, const struct store_run *runs, size_t count, uint64_t page_bytes)
+{
+    if (!array_reserve(&places->ranges, &places->capacity, places->count + count + 1, sizeof *places->ranges))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        places->ranges[places->count++] = (struct plan_range){runs[i].address, runs[i].count * page_bytes};
+    return true;
+}
+
+static bool places_add_codelet(struct places *places, const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    return places_add(places, codelet->before, codelet->before_count, page_bytes) && places_add(places, codelet->after, codelet->after_count, page_bytes);
+}
+
+/* The mapping of `codelet` at the address: pages of it that were not captured are untouched, and read as zeros. */
+static const struct store_mapping *untouched_mapping(const struct store_codelet *codelet, uint64_t address)
+{
+    const struct store_mapping *mapping = codelet_mapping_at(codelet, address);
+    bool zeros = mapping && (mapping->protection & PROT_WRITE)
+                 && (mapping->role == STORE_ROLE_HEAP || mapping->role == STORE_ROLE_IMAGE || (mapping->role == STORE_ROLE_ANONYMOUS && !*mapping->name));
+    return zeros ? mapping : NULL;
+}
+
+static uint64_t copy_end(const struct plan_copy *copy, uint64_t page_bytes)
+{
+    return copy->address + copy->pages * page_bytes;
+}
+
+/* The first copy that ends behind the address, or NULL. */
+static const struct plan_copy *copy_from(const struct plan_copy *copies, size_t count, uint64_t address, uint64_t page_bytes)
+{
+    BISECT(low, 0, count, i, copy_end(&copies[i], page_bytes) <= address);
+    return low < count ? &copies[low] : NULL;
+}
+
+/* How far from `at` it is as it is there: in the copy, or before it. *ret_covered: in it. */
+static uint64_t copy_stop(const struct plan_copy *copy, uint64_t at, uint64_t end, uint64_t page_bytes, bool *ret_covered)
+{
+    *ret_covered = copy && copy->address <= at;
+    uint64_t stop = *ret_covered ? copy_end(copy, page_bytes) : copy ? copy->address : end;
+    return stop < end ? stop : end;
+}
+
+static int copy_order(const void *left, const void *right)
+{
+    const struct plan_copy *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Pages that the step finds untouched, though others have them. Where the region has one, its bytes become zeros; elsewhere it is dropped. */
+static bool untouched_add(const struct codelet_memory *memory, const struct codelet_memory *other, const struct store_codelet *codelet,
+                          const struct places *places, uint64_t page_bytes, struct plan_steps *steps, size_t first)
+{
+    for (size_t i = 0; i < places->count; i++) {
+        uint64_t end = places->ranges[i].address + places->ranges[i].bytes;
+        for (uint64_t at = places->ranges[i].address, stop; at < end; at = stop) {
+            bool has, covered;
+            stop = copy_stop(copy_from(other->before, other->before_count, at, page_bytes), at, end, page_bytes, &has);
+            const struct plan_copy *here = copy_from(memory->before, memory->before_count, at, page_bytes);
+            stop = copy_stop(here, at, stop, page_bytes, &covered);
+            const struct store_mapping *mapping = untouched_mapping(codelet, at);
+            const struct plan_mapping *own = plan_mapping_at(memory->mappings, memory->mapping_count, at);
+            if (has || !mapping || !own) {
+                stop = has ? stop : at + page_bytes;
+                continue;
+            }
+            stop = stop < mapping->end ? stop : mapping->end;
+            stop = stop < own->end ? stop : own->end;
+            const struct plan_copy zeros = {at, (stop - at) / page_bytes, 0, covered ? 1 : PLAN_COPY_ABSENT};
+            if (!(covered && here->zero) && !steps_copy_add(steps, &zeros))
+                return false;
+        }
+    }
+    if (steps->copy_count > first)
+        qsort(steps->copies + first, steps->copy_count - first, sizeof *steps->copies, copy_order);
+    return true;
+}
+
 static bool same_bytes(const void *a, size_t a_count, const void *b, size_t b_count, size_t item_bytes)
 {
     return a_count == b_count && (!a_count || !memcmp(a, b, a_count * item_bytes));
@@ -218,8 +302,8 @@ static bool touched_add(const struct store_codelet *codelet, const struct codele
 }
 
 static enum pcere_status step_add(const struct replay_session *session, const struct store_codelet *own, const struct codelet_memory *memory,
-                                  const struct predecessor *predecessor, const struct store_codelet *codelet, struct plan_steps *steps,
-                                  size_t *touched, struct pcere_error *error)
+                                  const struct predecessor *predecessor, const struct store_codelet *codelet, const struct places *places,
+                                  struct plan_steps *steps, size_t *touched, struct pcere_error *error)
 {
     const struct store_manifest *manifest = store_manifest(session->store);
     struct plan_step *step = &steps->items[steps->count];
@@ -235,7 +319,8 @@ static enum pcere_status step_add(const struct replay_session *session, const st
     if (runs)
         status = codelet_memory_new(session->store, steps->pool, codelet, &session->images, false, &other, error);
     if (!status && runs)
-        room = differing_add(memory, &other, manifest->page_size, steps, &runs);
+        room = differing_add(memory, &other, manifest->page_size, steps, &runs)
+               && (!runs || untouched_add(memory, &other, codelet, places, manifest->page_size, steps, step->copy_first));
     codelet_memory_done(&other);
     if (!status && !runs) {
         steps->copy_count = step->copy_first;
@@ -261,16 +346,25 @@ enum pcere_status predecessors_prepare(struct replay_session *session, const str
                                        struct pcere_error *error)
 {
     struct plan_steps steps = {.pool = &session->pool};
-    size_t touched = 0;
+    struct store_codelet others[PLAN_STEPS_MAX];
+    struct places places = {0};
+    uint64_t page_bytes = store_manifest(session->store)->page_size;
+    size_t touched = 0, loaded = 0;
     enum pcere_status status = PCERE_OK;
-    for (size_t i = 0; !status && i < count && i < PLAN_STEPS_MAX; i++) {
-        struct store_codelet other;
-        status = store_codelet_load(session->store, predecessors[i].class->codelet, &other, error);
-        if (status)
-            break;
-        status = step_add(session, codelet, memory, &predecessors[i], &other, &steps, &touched, error);
-        store_codelet_done(&other);
+    bool room = places_add_codelet(&places, codelet, page_bytes);
+    for (size_t i = 0; !status && room && i < count && i < PLAN_STEPS_MAX; i++) {
+        status = store_codelet_load(session->store, predecessors[i].class->codelet, &others[i], error);
+        loaded += !status;
+        room = status || places_add_codelet(&places, &others[i], page_bytes);
     }
+    places.count = plan_ranges_merge(places.ranges, places.count);
+    if (!status && !room)
+        status = pcere_fail_memory(error, "the regions before one");
+    for (size_t i = 0; !status && i < loaded; i++)
+        status = step_add(session, codelet, memory, &predecessors[i], &others[i], &places, &steps, &touched, error);
+    for (size_t i = 0; i < loaded; i++)
+        store_codelet_done(&others[i]);
+    free(places.ranges);
     if (status) {
         plan_steps_done(&steps);
         return status;

@@ -130,8 +130,11 @@ static void move_add(struct chain *chain, struct state *state, const struct page
 
 static const unsigned char zero_page[1u << 16];
 
+/* To read a page that is absent would make it present. */
 static bool page_differs(const struct memory *memory, const struct page_move *move)
 {
+    if (move->zero == PLAN_COPY_ABSENT)
+        return pcere_pagemap_state(move->address, memory->codelet->plan->page_bytes) != PAGE_ABSENT;
     const unsigned char *wanted = move->zero ? zero_page : memory->codelet->pages + move->source;
     return memcmp((const void *)move->address, wanted, memory->codelet->plan->page_bytes) != 0;
 }

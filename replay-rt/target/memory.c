@@ -187,6 +187,10 @@ static void pages_visit(struct memory *memory, uint32_t thread, uint32_t threads
 
 void pcere_page_move(const struct codelet *codelet, const struct page_move *move, uint64_t bytes)
 {
+    if (move->zero == PLAN_COPY_ABSENT) {
+        madvise((void *)move->address, bytes, MADV_DONTNEED);
+        return;
+    }
     if (move->zero) {
         memset((void *)move->address, 0, bytes);
         return;

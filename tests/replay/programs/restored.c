@@ -1,9 +1,10 @@
-/* restored.c - each run of the region finds what it wrote as it was, pages that were never touched before as such, and checks that. */
+/* restored.c - each run of the region finds what it wrote as it was, and pages that were never touched before as zeros, and checks that. Its
+ * invocations take so different times that each is a class: those that run before another one have pages that it has not, and lack some that it has. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #define CHECK(condition) \
     ((condition) ? (void)0 : (fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition), abort()))
@@ -13,13 +14,6 @@ static double values[VALUES];
 static char *untouched;
 static int step;
 
-static long faults(void)
-{
-    struct rusage usage;
-    CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
-    return usage.ru_minflt;
-}
-
 static void work(void)
 {
     char *own = untouched + (size_t)step * PAGES * PAGE_BYTES;
@@ -28,17 +22,16 @@ static void work(void)
 #pragma omp for
         for (int i = 0; i < VALUES; i++) {
             CHECK(values[i] == step);
-            values[i]++;
+            double sum = 0;
+            for (int j = 0; j < 4 * step * step; j++)
+                sum += sqrt(i + j);
+            values[i] += 1 + (sum < 0);
         }
 #pragma omp single
-        {
-            long before = faults();
             for (int page = 0; page < PAGES; page++) {
                 CHECK(own[page * PAGE_BYTES] == 0);
                 own[page * PAGE_BYTES] = 1;
             }
-            CHECK(faults() > before);
-        }
     }
 }
 
