@@ -14,6 +14,12 @@ static inline int plan_range_order(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
+static inline int plan_copy_order(const void *left, const void *right)
+{
+    const struct plan_copy *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
 /* In place: ascending, and ranges that touch become one. Returns how many are left. */
 static inline size_t plan_ranges_merge(struct plan_range *ranges, size_t count)
 {

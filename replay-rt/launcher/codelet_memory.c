@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "include/pcere/bisect.h"
+#include "replay-rt/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,12 +83,6 @@ static int mapping_order(const void *left, const void *right)
 {
     const struct plan_mapping *a = left, *b = right;
     return (a->start > b->start) - (a->start < b->start);
-}
-
-static int copy_order(const void *left, const void *right)
-{
-    const struct plan_copy *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
 }
 
 static bool is_fresh(const struct store_mapping *mapping)
@@ -204,7 +199,7 @@ static enum pcere_status expected_merge(struct maker *maker, struct pcere_error 
         added = copy_add(&memory->expected, &memory->expected_count, &maker->expected_capacity, &changes[i], page_bytes, true);
     free(changes);
     if (memory->expected_count)
-        qsort(memory->expected, memory->expected_count, sizeof *memory->expected, copy_order);
+        qsort(memory->expected, memory->expected_count, sizeof *memory->expected, plan_copy_order);
     return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
 }
 
@@ -226,7 +221,7 @@ static enum pcere_status made_add(struct maker *maker, const struct store_codele
         }
     }
     if (memory->expected_count)
-        qsort(memory->expected, memory->expected_count, sizeof *memory->expected, copy_order);
+        qsort(memory->expected, memory->expected_count, sizeof *memory->expected, plan_copy_order);
     return added ? PCERE_OK : pcere_fail_memory(error, "the pages of a codelet");
 }
 
@@ -310,7 +305,7 @@ enum pcere_status codelet_memory_new(struct store *store, struct page_pool *pool
     if (!status && memory->mapping_count)
         qsort(memory->mappings, memory->mapping_count, sizeof *memory->mappings, mapping_order);
     if (!status && memory->before_count)
-        qsort(memory->before, memory->before_count, sizeof *memory->before, copy_order);
+        qsort(memory->before, memory->before_count, sizeof *memory->before, plan_copy_order);
     if (!status)
         status = changed_find(codelet, maker.page_bytes, memory, error);
     for (size_t i = 0; !status && expected && i < codelet->after_count; i++)

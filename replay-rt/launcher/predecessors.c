@@ -239,12 +239,6 @@ static uint64_t copy_stop(const struct plan_copy *copy, uint64_t at, uint64_t en
     return stop < end ? stop : end;
 }
 
-static int copy_order(const void *left, const void *right)
-{
-    const struct plan_copy *a = left, *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
 /* Pages that the step finds untouched, though others have them. Where the region has one, its bytes become zeros; elsewhere it is dropped. */
 static bool untouched_add(const struct codelet_memory *memory, const struct codelet_memory *other, const struct store_codelet *codelet,
                           const struct places *places, uint64_t page_bytes, struct plan_steps *steps, size_t first)
@@ -270,7 +264,7 @@ static bool untouched_add(const struct codelet_memory *memory, const struct code
         }
     }
     if (steps->copy_count > first)
-        qsort(steps->copies + first, steps->copy_count - first, sizeof *steps->copies, copy_order);
+        qsort(steps->copies + first, steps->copy_count - first, sizeof *steps->copies, plan_copy_order);
     return true;
 }
 
