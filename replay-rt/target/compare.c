@@ -154,8 +154,9 @@ static void word_compare(struct memory *memory, uint64_t address, const unsigned
     difference_add(memory->codelet, &difference);
 }
 
-/* In packed structures pointers to what the region allocated lie anywhere. Is all that differs in the word at `at` part of some? */
-static bool is_packed(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found, uint64_t bytes, uint64_t at)
+/* In packed structures pointers to what the region allocated lie anywhere. Is all that differs in the word at `at` part of some? What is not compared (the dead stack) leads nowhere. */
+static bool is_packed(struct memory *memory, uint64_t address, const unsigned char *expected, const unsigned char *found, uint64_t bytes, uint64_t at,
+                      uint32_t thread_local_of)
 {
     const struct replay_plan *plan = memory->codelet->plan;
     unsigned covered = 0;
@@ -163,7 +164,8 @@ static bool is_packed(struct memory *memory, uint64_t address, const unsigned ch
     for (uint64_t start = at > 7 ? at - 7 : 0; plan->made_bytes && start < at + 8 && start + sizeof theirs <= bytes; start++) {
         memcpy(&theirs, expected + start, sizeof theirs);
         memcpy(&ours, found + start, sizeof ours);
-        if (theirs - plan->made_address < plan->made_bytes && pcere_made_pair(memory, address + start, theirs, ours) == MADE_ALIKE)
+        if (theirs - plan->made_address < plan->made_bytes && (thread_local_of || !is_ignored(memory, address + start))
+            && pcere_made_pair(memory, address + start, theirs, ours) == MADE_ALIKE)
             covered |= (start < at ? 0xffu >> (at - start) : 0xffu << (start - at)) & 0xffu;
     }
     for (uint64_t i = 0; i < 8 && at + i < bytes; i++)
@@ -195,7 +197,7 @@ static void bytes_compare(struct memory *memory, uint64_t address, const unsigne
         uint64_t piece = 8 - (address + at) % 8;
         if (piece > bytes - at)
             piece = bytes - at;
-        if (memcmp(expected + at, found + at, piece) && piece == 8 && is_packed(memory, address, expected, found, bytes, at))
+        if (memcmp(expected + at, found + at, piece) && piece == 8 && is_packed(memory, address, expected, found, bytes, at, thread_local_of))
             memory->codelet->plan->result.renamed_pointers++;
         else if (memcmp(expected + at, found + at, piece))
             word_compare(memory, address + at, expected + at, found + at, piece, thread_local_of);
