@@ -6,7 +6,7 @@
 //
 //   ThreadWalk.cpp   instructions become classes and edges     ThreadSources.cpp   what is a number of threads, or a thread's
 //   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
-//   Threads.cpp      what regions do with it
+//   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -42,7 +42,7 @@ public:
   /// Told apart is what \p InstructionsMost instructions are enough for, each counted once for each call or region that it is looked at for.
   ThreadFlow(llvm::Module &M, uint64_t InstructionsMost) : M(M), InstructionsMost(InstructionsMost) {}
 
-  /// False: there is no region, or nobody asks for a thread count.
+  /// False: there is no region, or nobody asks for a thread count, and threads have nothing of their own.
   bool run();
 
   size_t regions() const { return Microtasks.size(); }
@@ -134,8 +134,13 @@ private:
   void findOwners();
   const llvm::BitVector &owners(const Instance &I) const;
   unsigned ownerOfMicrotask(const llvm::Function &F) const;
+  void followCounts();
   std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others);
   void findReasons();
+
+  // ThreadOwn.cpp
+  bool keepsOwn() const;
+  void findOwnMemory();
 
   Facts &facts(unsigned N);
   const Facts *known(unsigned N);               ///< null: nothing

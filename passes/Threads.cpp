@@ -119,11 +119,21 @@ static std::string asked(const Instruction *I) {
 }
 
 bool ThreadFlow::run() {
-  if (!asks())
+  bool Asks = asks(), Keeps = keepsOwn();
+  if (!Asks && !Keeps)
     return false;
   findOwners();
   if (Microtasks.empty())
     return false;
+  Reasons.resize(Microtasks.size());
+  if (Asks)
+    followCounts();
+  if (Keeps)
+    findOwnMemory();
+  return true;
+}
+
+void ThreadFlow::followCounts() {
   choosePrecision();
   walk();
   order();
@@ -137,7 +147,6 @@ bool ThreadFlow::run() {
   keepOlder();
   settle();
   findReasons();
-  return true;
 }
 
 std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others) {
@@ -159,7 +168,6 @@ std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVect
 
 /// Of a function that several regions run, and that is not told apart, none counts as another one.
 void ThreadFlow::findReasons() {
-  Reasons.resize(Microtasks.size());
   for (auto [In, I] : Indexed) {
     const BitVector &Own = owners(Instances[In]);
     SmallVector<unsigned, 4> Wanted; // regions that run it, and have no reason yet

@@ -47,19 +47,20 @@ static bool asks_for(const struct loaded_image *image, const char *const *names,
     return false;
 }
 
-/* As in passes/Threads.cpp. */
+/* As in passes/Threads.cpp and ThreadOwn.cpp. */
 static bool may_have_findings(const struct loaded_image *image, uint64_t bytes_most, uint64_t *large)
 {
     static const char *const counts[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
                                          "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "secure_getenv", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount",
                                          "omp_set_num_threads", "__kmpc_push_num_threads"};
-    static const char *const numbers[] = {"omp_get_thread_num", "omp_get_ancestor_thread_num", "omp_get_num_threads"};
+    static const char *const numbers[] = {"omp_get_thread_num", "omp_get_ancestor_thread_num", "omp_get_num_threads"}, *const copies[] = {"__kmpc_threadprivate_cached"};
     const struct elf_unit *units;
     size_t count = image->elf ? elf_file_units(image->elf, &units) : 0;
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += units[i].header.raw_bytes;
-    if (count < 2 || (!image->file.tls_bytes && !asks_for(image, numbers, sizeof numbers / sizeof *numbers)) || !asks_for(image, counts, sizeof counts / sizeof *counts))
+    if (count < 2 || (!image->file.tls_bytes && !asks_for(image, copies, 1) &&
+                      (!asks_for(image, numbers, sizeof numbers / sizeof *numbers) || !asks_for(image, counts, sizeof counts / sizeof *counts))))
         return false;
     if (bytes > bytes_most)
         *large = bytes;

@@ -36,6 +36,53 @@ for flags in -O0 -O2; do
     says "$flags: the others run, and are right" 0
 done
 
+# Pointers that each thread set in another region: threads beyond the captured ones have none. Not: those that a region sets itself, looks at first, gets by copyin, or whose elements it counts.
+for flags in -O2 "-O2 -fnoopenmp-use-tls" -O0; do
+    program own thread_own.cpp
+    captured own --force
+    run "$PCERE" regions --json own.pcere
+    wanted="follows_given follows_into follows_pair follows_scratch follows_work"
+    [ "$flags" != -O0 ] || wanted=${wanted/follows_scratch /}             # a call of std::vector's operator there
+    is "$flags: what each thread made for itself is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$wanted"
+    holds "$flags: by name" jq -e 'any(.regions[]; .function == "follows_work" and (.thread_sized | test("each thread made for itself in another region \\(work, at thread_own.cpp:[0-9]+\\)")))' .out
+    run "$PCERE" replay --repeat 1 --threads 2 own.pcere follows_work
+    says "$flags: and refused with more threads" 1 err 'holds for at most 1 thread.*work, at thread_own.cpp'
+    run "$PCERE" replay --repeat 1 --threads 2 own.pcere looks_first has_no_pointer makes_its_own pushes loops gets_a_copy
+    says "$flags: the others run" 0
+done
+
+cat >kept_make.c <<'END'
+#include <stdlib.h>
+double *kept;
+#pragma omp threadprivate(kept)
+void make(void)
+{
+#pragma omp parallel
+    kept = calloc(100, sizeof *kept);
+}
+END
+cat >kept_use.c <<'END'
+#include <stdio.h>
+extern double *kept;
+#pragma omp threadprivate(kept)
+void make(void);
+int main(void)
+{
+    double sum = 0;
+    make();
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 1000; i++)
+        sum += kept[i % 100] += 1;
+    return puts(sum >= 1000 ? "PASS" : "FAIL") < 0;
+}
+END
+for flags in -O2 "-O0 -fnoopenmp-use-tls"; do
+    programs=$PWD program kept kept_make.c kept_use.c
+    captured kept --force
+    run "$PCERE" replay --repeat 1 --threads 2 kept.pcere main
+    says "$flags: what another file's region made for each thread is told as well" 1 err 'holds for at most 1 thread.*another region \(kept, at kept_make.c:[0-9]+\)'
+done
+
 # Files that are compiled apart: one knows how many threads there are, another one allocates, a third has the regions.
 cat >apart.h <<'END'
 enum { PARTS_MOST = 64 };
