@@ -93,6 +93,8 @@ static enum pcere_status program_link(const struct builder *builder, const char 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         arguments_add(&arguments, fixed[i]);
     arguments_addf(&arguments, "-Wl,--image-base=0x%" PRIx64, builder->images->items[0].base);
+    if (images_stacks_execute(builder->images))
+        arguments_add(&arguments, "-Wl,-z,execstack");
     arguments_add(&arguments, "-l:Scrt1.o");     /* start files of position-independent code: the base is beyond 32 bits */
     arguments_add(&arguments, "-l:crti.o");
     arguments_add(&arguments, "-o");

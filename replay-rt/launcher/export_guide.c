@@ -109,6 +109,8 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
               "PLACE = -fuse-ld=lld -Wl,--image-base=0x%" PRIx64 "\n\n",
               work->options->compiler ? work->options->compiler : compiler, linker, length, flags,
               replay_team(&work->codelet, store_manifest(work->session.store), store_manifest(work->session.store)->threads), work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
+    if (images_stacks_execute(&work->session.images))
+        text_add(&out, "# Nested functions: code on the threads' stacks.\nSTACKS = -Wl,-z,execstack\n\n");
     text_add(&out, "UNITS =");
     for (size_t i = 0; i < report->unit_count; i++)
         text_addf(&out, " %.*s", (int)(strrchr(report->units[i].file, '.') - report->units[i].file), report->units[i].file);
@@ -145,7 +147,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "      program_restore program_start range_holds region_code skip_count skips state_restore state_settle state_start support_restore support_start \\\n"
                    "      team_enter team_wake thread_locals_check thread_locals_point words_check written_find zero_page\n\n"
                    "codelet: $(OBJECTS) $(IMAGES)\n"
-                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
+                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) $(STACKS) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
                    "$(LIBRARIES) -l:crtn.o\n\n"
                    "$(IMAGES): %.so: %.s\n"
                    "\t$(LINK) $(filter -fuse-ld=%,$(PLACE)) -shared -nostdlib -Wl,-init,none,-fini,none -Wl,-soname,$@ -o $@ $<\n\n"

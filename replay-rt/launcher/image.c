@@ -30,6 +30,8 @@ static enum pcere_status segments_read(Elf *elf, const char *path, struct image 
         GElf_Phdr header;
         if (!gelf_getphdr(elf, (int)i, &header))
             return fail_damaged(path, "a program header cannot be read", error);
+        if (header.p_type == PT_GNU_STACK)
+            image->stack_executes = header.p_flags & PF_X;
         if (header.p_type != PT_LOAD && header.p_type != PT_TLS)
             continue;
         if (header.p_filesz > header.p_memsz || header.p_offset > image->file_bytes

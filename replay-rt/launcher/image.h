@@ -53,6 +53,7 @@ struct image {
     size_t entry_count;
     uint64_t tls_address, tls_file_bytes, tls_bytes, tls_align;   /* initial thread-local variables: link-time address; bytes 0: none */
     const void *tls_initial;          /* tls_file_bytes, of `file` */
+    bool stack_executes;              /* its threads' stacks hold code: trampolines of nested functions */
     uint64_t frames_address;          /* of .eh_frame, link-time; 0: none */
     uint64_t unwinder_address;        /* of _Unwind_Find_FDE, where the image has an unwinder in itself (-static-libgcc); link-time; 0: none */
     char **run_paths;                 /* folders of DT_RUNPATH and DT_RPATH, $ORIGIN not replaced; NULL-terminated, or NULL */

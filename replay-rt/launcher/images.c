@@ -67,6 +67,14 @@ void images_close(struct images *images)
 }
 
 /* Another library may have lain at the same place at another time: names of mappings tell. */
+bool images_stacks_execute(const struct images *images)
+{
+    for (size_t i = 0; i < images->count; i++)
+        if (images->items[i].elf && images->items[i].file.stack_executes)
+            return true;
+    return false;
+}
+
 bool image_is_present(const struct images *images, size_t index, const struct store_codelet *codelet)
 {
     if (index >= images->count)

@@ -25,6 +25,7 @@ struct images { struct loaded_image *items; size_t count; };
 /* PCERE_DATA: a file of the store is damaged. */
 enum pcere_status images_open(const struct store *store, struct images *ret_images, struct pcere_error *error);
 void images_close(struct images *images);    /* accepts half-built */
+bool images_stacks_execute(const struct images *images);    /* the program's threads had executable stacks, since one of its files asks for these */
 
 /* Was the image mapped when the codelet's region began? */
 bool image_is_present(const struct images *images, size_t index, const struct store_codelet *codelet);

@@ -20,6 +20,23 @@ static int lock_counting(pthread_mutex_t *mutex)
 #include <stdlib.h>
 #include <string.h>
 
+static size_t next_asked[8], next_freed;
+static unsigned next_count;
+
+static void *next_malloc(size_t bytes)
+{
+    next_asked[next_count++ % 8] = bytes;
+    return malloc(bytes);
+}
+
+static void next_free(void *block)
+{
+    next_freed++;
+    free(block);
+}
+
+struct target_allocator target_next = {.malloc = next_malloc, .free = next_free};
+
 enum { PAIRS = 100000, TEXT_BYTES = 180, LINE_BYTES = 64, HELD = 64 };
 
 static void on_threads(unsigned count, void *(*work)(void *), void *const arguments[])
@@ -234,6 +251,22 @@ static void a_limit_of_addresses_leaves_them_to_the_program(void)
     munmap(room.start, (size_t)(room.end - room.start));
 }
 
+static void the_next_allocator_learns_from_large_blocks(void)
+{
+    CU_ASSERT_FATAL(target_arena_open());
+    target_arena_free(target_arena_allocate(TEACHING_BYTES - 1, 16));
+    CU_ASSERT_EQUAL(next_count, 0);
+    for (int i = 0; i < 3; i++)
+        target_arena_free(target_arena_allocate((size_t)1 << 20, 16));
+    target_arena_free(target_arena_allocate((size_t)200 << 10, 16));
+    CU_ASSERT_EQUAL(next_count, 1);         /* of what is as large or smaller it learns nothing */
+    CU_ASSERT_EQUAL(next_asked[0], (size_t)1 << 20);
+    target_arena_free(target_arena_allocate((size_t)3 << 20, 64));
+    CU_ASSERT_EQUAL(next_count, 2);
+    CU_ASSERT_EQUAL(next_asked[1], (size_t)3 << 20);
+    CU_ASSERT_EQUAL(next_freed, 2);
+}
+
 static const struct unit_test tests[] = {
     {"a text that is made and freed for each chunk, on two threads at once, takes no lock", a_text_for_each_chunk_takes_no_lock},
     {"blocks of two threads share no line of memory", threads_share_no_line},
@@ -242,6 +275,7 @@ static const struct unit_test tests[] = {
     {"the first threads have shelves of their own, others share", the_first_threads_have_shelves_of_their_own},
     {"threads that share a shelf never have the same block", threads_on_one_shelf_get_blocks_of_their_own},
     {"a shelf that another is at is gone by", a_shelf_in_use_is_gone_by},
+    {"the next allocator learns from large blocks that are freed, once from each size", the_next_allocator_learns_from_large_blocks},
     {"addresses become memory as they are needed", addresses_become_memory_as_they_are_needed},
     {"a limit of addresses leaves them to the program", a_limit_of_addresses_leaves_them_to_the_program},
 };

@@ -1,4 +1,4 @@
-! An internal procedure that uses its host's variables is passed to a region: a trampoline on the stack calls it.
+! An internal procedure that uses its host's variables is passed to a region, and by a region's threads: trampolines on their stacks call it.
 module quadrature
   implicit none
   abstract interface
@@ -31,9 +31,18 @@ program internal_procedure
     coefficients = [1d0, k * 0.5d0, -0.25d0, 0.125d0 / k]
     total = total + integrate(polynomial, 0d0, 1d0 + k, 1000)
   end do
-  if (calls /= 2000 .or. abs(total - 9.34895833d0) > 1d-4) stop 1
+  !$omp parallel do reduction(+:total)
+  do k = 1, 100
+    total = total + value_of(polynomial, k * 0.01d0)
+  end do
+  if (calls /= 2100 .or. abs(total - 152.98411458d0) > 1d-4) stop 1
   print '(a)', 'PASS'
 contains
+  real(8) function value_of(f, x)
+    procedure(integrand) :: f
+    real(8), intent(in) :: x
+    value_of = f(x)
+  end function
   real(8) function polynomial(x)
     real(8), intent(in) :: x
     polynomial = coefficients(1) + x * (coefficients(2) + x * (coefficients(3) + x * coefficients(4)))
