@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 36u
+#define PLAN_VERSION 37u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -327,6 +327,7 @@ struct replay_plan {
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
     uint64_t environment;           /* captured value of environ, or 0 */
+    uint64_t ended_ns;              /* as struct store_codelet has it */
     uint32_t made_in_place, reserved;       /* 1: the same blocks are to be had at the same addresses, since one thread allocates in both */
     uint64_t made_address, made_bytes;      /* PLAN_VERIFY: where the region allocated, as include/pcere/fresh_blocks.h has it; what no copy of `expected` has there is zero */
     uint64_t float_control;         /* as struct store_setting has it */

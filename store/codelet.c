@@ -334,7 +334,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
         .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0), .stack_pointer = codelet->stack_pointer,
-        .in_vivo_ns = codelet->in_vivo_ns, .unit_id = codelet->unit_id,
+        .in_vivo_ns = codelet->in_vivo_ns, .ended_ns = codelet->ended_ns, .unit_id = codelet->unit_id,
         .setting = codelet->setting,
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
                    codelet->after_count, codelet->thread_count, codelet->lock_count, codelet->frame_count,
@@ -445,7 +445,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
     struct store_codelet codelet = {
         .invocation = header.invocation, .members = header.members, .path = header.path, .num_threads = header.num_threads,
         .proc_bind = header.proc_bind, .capture_threads = header.capture_threads, .stack_pointer = header.stack_pointer,
-        .in_vivo_ns = header.in_vivo_ns, .unit_id = header.unit_id, .has_after = header.flags & CODELET_HAS_AFTER,
+        .in_vivo_ns = header.in_vivo_ns, .ended_ns = header.ended_ns, .unit_id = header.unit_id, .has_after = header.flags & CODELET_HAS_AFTER,
         .word_count = header.counts[PART_WORDS], .mapping_count = header.counts[PART_MAPPINGS],
         .before_count = header.counts[PART_BEFORE], .after_count = header.counts[PART_AFTER],
         .thread_count = header.counts[PART_THREADS], .lock_count = header.counts[PART_LOCKS],

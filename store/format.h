@@ -48,7 +48,7 @@ enum block_coding { BLOCK_RAW = 0, BLOCK_LZ4 = 1 };
 
 struct page_hash { uint64_t low, high; };          /* XXH3_128bits of a page */
 
-struct codelet_header {                            /* 440 bytes, then twenty arrays, then xxh64 of all before */
+struct codelet_header {                            /* 448 bytes, then twenty arrays, then xxh64 of all before */
     char magic[8];
     uint32_t version;
     uint32_t path;
@@ -65,10 +65,11 @@ struct codelet_header {                            /* 440 bytes, then twenty arr
     uint64_t in_vivo_ns;
     uint64_t unit_id;
     struct store_setting setting;
+    uint64_t ended_ns;
     uint64_t counts[20];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 10u
+#define CODELET_VERSION 11u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
@@ -77,7 +78,7 @@ enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFO
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 440, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 448, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_alias) == 24, "alias");

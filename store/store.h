@@ -264,6 +264,7 @@ struct store_codelet {
     uint32_t capture_threads;    /* omp_get_max_threads() where the region starts */
     uint64_t stack_pointer;      /* of the thread that enters the region, just before the fork */
     uint64_t in_vivo_ns;         /* of this invocation, in the timing run */
+    uint64_t ended_ns;           /* since 1970, as the kernel stamps files, when the region had ended: files that changed later are not those that it read; 0: unknown */
     uint64_t *words;             /* the fork's arguments */
     size_t word_count;
     struct store_mapping *mappings;  size_t mapping_count;

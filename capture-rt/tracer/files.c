@@ -292,6 +292,8 @@ enum pcere_status files_read(pid_t pid, const struct capture_log *log, int own, 
         return pcere_fail_memory(error, "the list of open files");
     }
     counters_read(pid, &files);
+    struct timespec now;
+    files.stamped_ns = clock_gettime(CLOCK_REALTIME_COARSE, &now) ? 0 : time_ns(now);
     *ret_files = files;
     return PCERE_OK;
 }

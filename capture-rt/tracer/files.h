@@ -38,6 +38,7 @@ struct files {                       /* at one moment */
     size_t foreign_count, foreign_capacity;
     struct file_foreign used;        /* one that the region used, as files_compare finds; address 0: none */
     uint64_t read_bytes, written_bytes;     /* by the process since its start */
+    uint64_t stamped_ns;        /* since 1970, when this was asked, by the clock that files are stamped with */
 };
 
 /* The program stands still. `own`: a descriptor of ours in the process, left out; -1: none. `log` is hostile. What cannot be seen is not there.

@@ -325,6 +325,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->directory = string_add(&strings, manifest->working_directory);
     plan->locale = string_add(&strings, codelet->locale ? codelet->locale : "");
     plan->does_io = codelet->does_io;
+    plan->ended_ns = codelet->ended_ns;
     ignored_collect(codelet, &ignored);
     for (size_t i = 0; i < images->count; i++)
         if (image_is_present(images, i, codelet))

@@ -80,6 +80,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (before == PLAN_CRASHED)
         for (;;)
             pause();                  /* another thread is at it */
+    if (pcere_guard_missed())
+        pcere_guard_missed_end();
     plan->result.signal = number;
     plan->result.fault_address = number == SIGSEGV || number == SIGBUS ? (uint64_t)info->si_addr : 0;
     say("codelet %s: %s", pcere_plan_string(plan, plan->region), strsignal(number));

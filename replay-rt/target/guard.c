@@ -3,7 +3,7 @@
  * A filter (seccomp) stops the few system calls that could; all others, and all that can be decided without a look at memory, pass at
  * full speed. Stopped calls arrive as SIGSYS:
  *
- *   open, openat, creat        for writing: a copy in memory, under the file's name; for reading: that copy, if there is one
+ *   open, openat, creat        for writing: a copy in memory, under the file's name; for reading: that copy, if there is one; else the file, which has not changed since the region read it
  *   unlink                     of such a copy, or of a file: from now on it is not there
  *   read .. of what is lost    the end, with the reason
  *   rename, mkdir, ..          the end, with the reason: what they would change is the user's
@@ -38,6 +38,7 @@ static struct {
     struct copy copies[COPIES];
     size_t copy_count;
     char names[COPIES][PATH_BYTES];
+    char missing[PATH_BYTES];             /* the first file that could not be opened for reading */
     atomic_flag busy;
 } guard = {.busy = ATOMIC_FLAG_INIT};
 
@@ -172,6 +173,17 @@ void pcere_guard_restore(void)
         guard.copies[i].gone = false;
     }
     guard.copy_count = 0;
+    guard.missing[0] = '\0';
+}
+
+bool pcere_guard_missed(void)
+{
+    return guard.codelet && guard.codelet->plan->does_io && guard.missing[0];
+}
+
+_Noreturn void pcere_guard_missed_end(void)
+{
+    pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens '%.150s', which is not there", guard.missing);
 }
 
 /* ---- copies of files --------------------------------------------------------------------------------------------------------- */
@@ -300,18 +312,45 @@ static long special_open(const char *path, const struct stat *status, long flags
     pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens '%.150s' for writing, which is no regular file", path);
 }
 
+/* Of what the kernel makes up, times say nothing. */
+static bool is_made_up(const char *path)
+{
+    static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
+    for (size_t i = 0; i < COUNT(folders); i++)
+        if (!strncmp(path, folders[i], strlen(folders[i])))
+            return true;
+    return false;
+}
+
+/* The file itself, if it can still be what the region read. */
+static long file_read(long folder, const char *name, const char *path, long flags)
+{
+    struct stat status;
+    const struct replay_plan *plan = guard.codelet->plan;
+    long file = pcere_guard_call(SYS_openat, folder, (long)name, flags, 0);
+    if (!plan->does_io || is_made_up(path))
+        return file;
+    if (file == -ENOENT && !guard.missing[0])
+        strcpy(guard.missing, path);
+    if (file < 0 || !plan->ended_ns || pcere_guard_call(SYS_fstat, file, (long)&status, 0, 0) < 0 || !S_ISREG(status.st_mode))
+        return file;
+    if ((uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec > plan->ended_ns)
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it reads from '%.150s', which has changed since the capture", path);
+    return file;
+}
+
 static long file_open(long folder, const char *name, long flags, long mode)
 {
     static char path[PATH_BYTES];
     struct stat status;
     bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
-    if (flags & O_PATH || (!writes && !guard.copy_count))
+    if (flags & O_PATH)
         return pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
     if (!path_resolve(folder, name, path))
         return -ENOENT;
     struct copy *copy = copy_find(path);
     if (!writes)
-        return !copy ? pcere_guard_call(SYS_openat, folder, (long)name, flags, mode) : copy->gone ? -ENOENT : copy_open(copy, flags);
+        return !copy ? file_read(folder, name, path, flags) : copy->gone ? -ENOENT : copy_open(copy, flags);
     if ((flags & O_TMPFILE) == O_TMPFILE) {
         struct copy unnamed = {.file = memory_file()};
         long file = unnamed.file < 0 ? -ENFILE : copy_open(&unnamed, flags & ~(long)O_TMPFILE);

@@ -164,6 +164,42 @@ run "$PCERE" verify large.pcere; says "or that it is gone" 1 out "reads from '.*
 cp -p kept.txt large.txt
 run "$PCERE" verify large.pcere; says "and replayed where it is back" 0 out identical
 
+# Files that the region opens itself, written before each of its invocations: at the end there is the last one's.
+compile opened <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static long sum;
+static void write_number(long number) {
+    FILE *file = fopen("opened.txt", "w");
+    if (!file || fprintf(file, "%ld\n", number) < 0 || fclose(file)) abort();
+}
+int main(void) {
+    for (long step = 1; step <= 2; step++) {
+        write_number(step * 10);
+        usleep(20000);
+        #pragma omp parallel
+        #pragma omp single
+        for (long i = 0; i < (step == 1 ? 1 : 200); i++) {
+            long number = 0;
+            FILE *file = fopen("opened.txt", "r");
+            if (fscanf(file, "%ld", &number) != 1) abort();
+            fclose(file);
+            sum += number;
+        }
+        usleep(20000);
+    }
+    puts(sum == 4010 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+run "$PCERE" capture --all-classes ./opened; says "a region opens a file that is written anew for each invocation" 0 out PASS
+run "$PCERE" verify opened.pcere
+says "the last one finds what it read, others are refused by that reason" 1 out '#2 .*identical' out "#1 .*it reads from '/.*/opened.txt', which has changed since the capture"
+rm opened.txt
+run "$PCERE" verify opened.pcere
+says "and all once it is gone" 1 out "#1 .*it opens '/.*/opened.txt', which is not there" out "#2 .*it opens '/.*/opened.txt', which is not there"
+
 compile small <<'END'
 #include <stdio.h>
 #include <stdlib.h>
