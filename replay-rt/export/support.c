@@ -346,6 +346,11 @@ void *__kmpc_threadprivate_cached(struct source_location *where, int32_t number,
     static __typeof__(__kmpc_threadprivate_cached) *next;
     void *copy = captured_copy(variable, number);
     (void)cache;
+    for (int i = 0; !copy && i < VARIABLES_MOST && known[i].variable; i++)       /* made before: without a lock, since regions ask for each use */
+        if (known[i].variable == variable) {
+            void **copies = __atomic_load_n(&known[i].cache, __ATOMIC_ACQUIRE);
+            copy = copies ? __atomic_load_n(&copies[number], __ATOMIC_ACQUIRE) : NULL;
+        }
     if (copy)
         return copy;
 #pragma omp critical (codelet_copies)
