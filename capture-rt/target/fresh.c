@@ -32,8 +32,13 @@ static struct {
     uint32_t depth;                         /* captured regions that run */
     void **later;
     size_t later_count;
+    uint32_t openings;
     pthread_mutex_t mutex;
 } fresh = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static struct owner { struct fresh_blocks blocks; uint32_t opening; } owners[FRESH_OWNERS];
+static uint32_t owners_given;
+static __thread uint32_t owner_number __attribute__((tls_model("initial-exec")));      /* from 1; 0: this thread has none yet */
 
 static void fresh_lock(void) { pthread_mutex_lock(&fresh.mutex); }
 static void fresh_unlock(void) { pthread_mutex_unlock(&fresh.mutex); }
@@ -89,6 +94,7 @@ void target_fresh_open(void)
         fresh.opened[fresh.depth] = fresh.blocks.next;
     memset(fresh.blocks.lists, 0, sizeof fresh.blocks.lists);
     fresh.blocks.freed_bytes = 0;
+    __atomic_store_n(&fresh.openings, fresh.openings + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&fresh.depth, fresh.depth + 1, __ATOMIC_RELEASE);
     fresh_unlock();
 }
@@ -126,6 +132,29 @@ void target_fresh_trim(void)
     fresh_unlock();
 }
 
+/* This thread's, which begins anew with each captured region; NULL: there are too many threads. */
+static struct fresh_blocks *own_blocks(void)
+{
+    if (!owner_number)
+        owner_number = __atomic_add_fetch(&owners_given, __atomic_load_n(&owners_given, __ATOMIC_RELAXED) <= FRESH_OWNERS, __ATOMIC_RELAXED);
+    struct owner *owner = owner_number <= FRESH_OWNERS ? &owners[owner_number - 1] : NULL;
+    uint32_t opening = __atomic_load_n(&fresh.openings, __ATOMIC_RELAXED);
+    if (owner && owner->opening != opening)
+        *owner = (struct owner){.opening = opening};
+    return owner ? &owner->blocks : NULL;
+}
+
+static void *own_allocate(struct fresh_blocks *own, size_t chunk, size_t alignment)
+{
+    void *block = fresh_own(own, chunk, alignment);
+    if (block)
+        return block;
+    fresh_lock();
+    bool room = target_room_use(&fresh.room, fresh.blocks.next + FRESH_SLAB_BYTES) && fresh_slab(&fresh.blocks, own);
+    fresh_unlock();
+    return room ? fresh_own(own, chunk, alignment) : NULL;
+}
+
 static char *block_cut(size_t chunk, size_t alignment)
 {
     char *block = fresh_place(&fresh.blocks, chunk, alignment);
@@ -141,6 +170,10 @@ void *target_fresh_allocate(size_t bytes, size_t alignment)
         return NULL;
     alignment = alignment < 16 ? 16 : alignment;
     size_t chunk = fresh_chunk_bytes(bytes);
+    struct fresh_blocks *own = fresh_is_own(chunk, alignment) ? own_blocks() : NULL;
+    void *owned = own ? own_allocate(own, chunk, alignment) : NULL;
+    if (owned)
+        return owned;
     fresh_lock();
     void *again = alignment == 16 ? fresh_again(&fresh.blocks, chunk) : NULL;
     char *block = again ? NULL : block_cut(chunk, alignment);
@@ -158,6 +191,11 @@ void target_fresh_free(void *block)
     size_t chunk = fresh_chunk_of(*fresh_size(block));
     if (!chunk || !target_fresh_is_new(block))
         return;
+    struct fresh_blocks *own = fresh_is_own(chunk, 16) ? own_blocks() : NULL;
+    if (own) {
+        fresh_free(own, block, chunk);
+        return;
+    }
     fresh_lock();
     fresh_free(&fresh.blocks, block, chunk);
     fresh_unlock();

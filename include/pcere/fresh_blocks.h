@@ -8,6 +8,9 @@
  * They look like the C library's (a size with flags in front of each), so that malloc_usable_size and realloc understand them. Each is zero when it is given
  * away, one that was freed before, too: bytes that the program never writes are the same in both. Freed ones are used again only while there are many: what still points to
  * them leads to blocks that say so, not to others that several threads may have got in any order.
+ *
+ * Small blocks each thread cuts from slabs of its own, and keeps what it frees, so that threads that allocate at the same time neither wait for each other nor write
+ * into one line: behind one lock two threads took 20 times as long. What one thread alone allocates lies where it lies in the other process.
  */
 #ifndef PCERE_FRESH_BLOCKS_H
 #define PCERE_FRESH_BLOCKS_H
@@ -95,6 +98,37 @@ static inline void *fresh_clear(void *block, size_t chunk)
 {
     *fresh_size(block) = chunk | FRESH_IN_USE;
     return memset(block, 0, fresh_usable(chunk));
+}
+
+/* ---- a thread's own ---- */
+
+#define FRESH_SLAB_BYTES ((size_t)64 << 10)
+#define FRESH_OWN_CHUNK_MOST ((size_t)8 << 10)      /* larger ones are cut from the room of all */
+#define FRESH_OWN_ALIGNMENT_MOST ((size_t)4096)
+#define FRESH_OWNERS 256u                           /* threads; others go to the room of all */
+
+static inline bool fresh_is_own(size_t chunk, size_t alignment) { return chunk <= FRESH_OWN_CHUNK_MOST && alignment <= FRESH_OWN_ALIGNMENT_MOST; }
+
+/* NULL: the slab is used up, or there is none yet. */
+static inline void *fresh_own(struct fresh_blocks *own, size_t chunk, size_t alignment)
+{
+    void *again = alignment <= 16 ? fresh_again(own, chunk) : NULL;
+    if (again)
+        return fresh_clear(again, chunk);
+    char *block = fresh_place(own, chunk, alignment);
+    if (block)
+        fresh_take(own, block, chunk);
+    return block;
+}
+
+/* The next slab, of `all`, whose caller locks and makes memory of it. False: there is no room. */
+static inline bool fresh_slab(struct fresh_blocks *all, struct fresh_blocks *own)
+{
+    if ((size_t)(all->end - all->next) < FRESH_SLAB_BYTES)
+        return false;
+    own->next = all->next;
+    own->end = all->next += FRESH_SLAB_BYTES;
+    return true;
 }
 
 static inline void fresh_free(struct fresh_blocks *blocks, void *block, size_t chunk)

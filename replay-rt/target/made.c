@@ -34,11 +34,41 @@ static struct {
     void *(*memalign)(size_t alignment, size_t bytes);
 } next;
 
+static struct fresh_blocks owners[FRESH_OWNERS];
+static uint32_t owners_given;
+static __thread uint32_t owner_number;              /* from 1; 0: this thread has none yet */
+
+/* This thread's; NULL: there are too many. */
+static struct fresh_blocks *own_blocks(void)
+{
+    if (!owner_number)
+        owner_number = __atomic_add_fetch(&owners_given, __atomic_load_n(&owners_given, __ATOMIC_RELAXED) <= FRESH_OWNERS, __ATOMIC_RELAXED);
+    return owner_number <= FRESH_OWNERS ? &owners[owner_number - 1] : NULL;
+}
+
+static void *own_allocate(struct fresh_blocks *own, size_t chunk, size_t alignment)
+{
+    bool used = own->freed_bytes > FRESH_KEPT_BYTES;
+    void *block = fresh_own(own, chunk, alignment);
+    if (used)
+        __atomic_store_n(&made.again, true, __ATOMIC_RELAXED);
+    if (block)
+        return block;
+    pthread_mutex_lock(&made.mutex);
+    bool room = fresh_slab(&made.blocks, own);
+    pthread_mutex_unlock(&made.mutex);
+    return room ? fresh_own(own, chunk, alignment) : NULL;
+}
+
 static void *allocate(size_t bytes, size_t alignment)
 {
     if (!pcere_heap_in_region() || bytes > FRESH_BYTES_MOST || alignment > FRESH_ALIGNMENT_MOST || (alignment & (alignment - 1)))
         return NULL;
     size_t chunk = fresh_chunk_bytes(bytes);
+    struct fresh_blocks *own = fresh_is_own(chunk, alignment) ? own_blocks() : NULL;
+    void *owned = own ? own_allocate(own, chunk, alignment < 16 ? 16 : alignment) : NULL;
+    if (owned)
+        return owned;
     pthread_mutex_lock(&made.mutex);
     char *again = alignment <= 16 ? fresh_again(&made.blocks, chunk) : NULL;
     made.again |= again != NULL;
@@ -98,6 +128,11 @@ void pcere_made_free(void *block)
     size_t chunk = fresh_chunk_of(*fresh_size(block));
     if (!chunk)
         return;
+    struct fresh_blocks *own = fresh_is_own(chunk, 16) ? own_blocks() : NULL;
+    if (own) {
+        fresh_free(own, block, chunk);
+        return;
+    }
     pthread_mutex_lock(&made.mutex);
     fresh_free(&made.blocks, block, chunk);
     pthread_mutex_unlock(&made.mutex);

@@ -107,12 +107,66 @@ static void test_freed(void)
     CU_ASSERT_PTR_NULL(fresh_again(&blocks, chunk));
 }
 
+static char *cut_own(struct fresh_blocks *own, size_t bytes)
+{
+    char *block = fresh_own(own, fresh_chunk_bytes(bytes), 16);
+    if (!block && fresh_slab(&blocks, own))
+        block = fresh_own(own, fresh_chunk_bytes(bytes), 16);
+    return block;
+}
+
+/* Two threads in turn: each stays in its slabs, all blocks are found, and one thread alone gets the same addresses whatever it frees. */
+static void test_own(void)
+{
+    enum { BLOCKS = 4000 };
+    static char *made[2][BLOCKS];
+    struct fresh_blocks owners[2] = {{0}, {0}}, alone = {0};
+    size_t found = 0, shared = 0, elsewhere = 0;
+    begin();
+    for (size_t i = 0; i < BLOCKS; i++)
+        for (size_t k = 0; k < 2; k++) {
+            made[k][i] = cut_own(&owners[k], i % 500 + 1);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(made[k][i]);
+            elsewhere += made[k][i] < owners[k].end - FRESH_SLAB_BYTES || made[k][i] >= owners[k].end;
+            shared += owners[0].end == owners[1].end;
+            if (i % 3 == 0)
+                fresh_free(&owners[k], made[k][i], fresh_chunk_bytes(i % 500 + 1));
+        }
+    CU_ASSERT_EQUAL(elsewhere, 0);
+    CU_ASSERT_EQUAL(shared, 0);
+    for (char *block = room + FRESH_HEADER_BYTES; block < blocks.next;) {
+        size_t chunk = fresh_chunk_of(*fresh_size(block));
+        found += chunk != 0;
+        block += chunk ? fresh_step(chunk) : 16;
+    }
+    CU_ASSERT_EQUAL(found, 2 * BLOCKS);
+    char *first = room;
+    ptrdiff_t offsets[BLOCKS];
+    for (int run = 0; run < 2; run++) {
+        size_t moved = 0;
+        begin();
+        alone = (struct fresh_blocks){0};
+        first = room;
+        for (size_t i = 0; i < BLOCKS; i++) {
+            char *block = cut_own(&alone, i % 700 + 1);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(block);
+            moved += run && offsets[i] != block - first;
+            offsets[i] = block - first;
+            if (run && i % 2)
+                fresh_free(&alone, block, fresh_chunk_bytes(i % 700 + 1));
+        }
+        CU_ASSERT_EQUAL(moved, 0);
+    }
+    CU_ASSERT_TRUE(fresh_is_own(FRESH_OWN_CHUNK_MOST, 4096) && !fresh_is_own(2 * FRESH_OWN_CHUNK_MOST, 16) && !fresh_is_own(64, 8192));
+}
+
 int main(void)
 {
     static const struct unit_test tests[] = {
         {"sizes are rounded up: small ones by 16, others to powers of two", test_sizes},
         {"every block is found by its size word, over gaps", test_found_again},
         {"a room that is full gives nothing, and keeps its rest", test_full},
+        {"each thread has slabs of its own, in which all blocks are found", test_own},
         {"freed blocks say so, and come back as zeros once there are many", test_freed},
     };
     int status = unit_main("fresh blocks", tests, sizeof tests / sizeof *tests);
