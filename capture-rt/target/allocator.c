@@ -47,7 +47,7 @@ TARGET_EXPORT void *malloc(size_t bytes)
         if (block)
             return block;
     }
-    void *block = target_fresh_allocate(bytes, 16);
+    void *block = __builtin_expect(target_fresh_is_open(), 0) ? target_fresh_allocate(bytes, 16) : NULL;
     return block ? block : target_next.malloc(bytes);
 }
 
@@ -69,7 +69,7 @@ TARGET_EXPORT void free(void *block)
         target_arena_free(block);
     else if (__builtin_expect(target_fresh_owns(block), 0))
         target_fresh_free(block);
-    else if (!__builtin_expect(target_fresh_free_later(block), 0))
+    else if (!__builtin_expect(target_fresh_is_open(), 0) || !target_fresh_free_later(block))
         target_next.free(block);
 }
 

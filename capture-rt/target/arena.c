@@ -32,6 +32,7 @@ static struct {
     struct arena_free *lists[CLASS_COUNT];
     size_t asked[CLASS_COUNT], taught;  /* most bytes of a large block; of those the next allocator has seen freed */
 } arena = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+struct target_whose target_whose;
 
 #define SHELVES_OWN 256u
 #define SHELVES (2 * SHELVES_OWN)
@@ -57,6 +58,8 @@ bool target_arena_open(void)
     if (!target_room_take(&arena.room, ARENA_BYTES, ARENA_BYTES_LEAST))
         return false;
     arena.next = arena.room.start;
+    target_whose.arena_start = (uintptr_t)arena.room.start;
+    target_whose.arena_bytes = (uintptr_t)arena.room.end - target_whose.arena_start;
     return pthread_atfork(arena_lock, arena_unlock, arena_unlock) == 0;
 }
 
@@ -64,11 +67,6 @@ void target_arena_range(uint64_t *ret_start, uint64_t *ret_end)
 {
     *ret_start = (uintptr_t)arena.room.start;
     *ret_end = (uintptr_t)arena.room.end;
-}
-
-bool target_arena_owns(const void *block)
-{
-    return (const char *)block >= arena.room.start && (const char *)block < arena.room.end;
 }
 
 static uint32_t class_of(size_t bytes)

@@ -29,7 +29,6 @@ static struct {
     struct fresh_blocks blocks;
     struct target_room waiting, room;
     char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
-    uint32_t depth;                         /* captured regions that run */
     void **later;
     size_t later_count;
     uint32_t openings;
@@ -51,6 +50,8 @@ void target_fresh_reserve(void)
     fresh.later = (void **)fresh.waiting.start;
     fresh.start = fresh.blocks.next = fresh.room.start;
     fresh.blocks.end = fresh.room.end;
+    target_whose.fresh_start = (uintptr_t)fresh.start;
+    target_whose.fresh_bytes = (uintptr_t)fresh.room.end - target_whose.fresh_start;
 }
 
 static uintptr_t whole_pages(const char *end) { return ((uintptr_t)end + PAGE - 1) & ~(uintptr_t)(PAGE - 1); }
@@ -63,20 +64,10 @@ void target_fresh_ranges(uint64_t ret_ranges[4])
     ret_ranges[3] = (uintptr_t)fresh.room.end;
 }
 
-bool target_fresh_is_open(void)
-{
-    return __atomic_load_n(&fresh.depth, __ATOMIC_RELAXED) > 0;
-}
-
 static const char *opened(void)
 {
-    uint32_t depth = __atomic_load_n(&fresh.depth, __ATOMIC_RELAXED);
+    uint32_t depth = __atomic_load_n(&target_whose.fresh_depth, __ATOMIC_RELAXED);
     return fresh.opened[depth > OPEN_MOST ? OPEN_MOST - 1 : depth - 1];
-}
-
-bool target_fresh_owns(const void *block)
-{
-    return (const char *)block >= fresh.start && (const char *)block < fresh.room.end;
 }
 
 bool target_fresh_is_new(const void *block)
@@ -90,12 +81,12 @@ void target_fresh_open(void)
         return;
     fresh_lock();
     fresh.blocks.next = (char *)whole_pages(fresh.blocks.next);
-    if (fresh.depth < OPEN_MOST)
-        fresh.opened[fresh.depth] = fresh.blocks.next;
+    if (target_whose.fresh_depth < OPEN_MOST)
+        fresh.opened[target_whose.fresh_depth] = fresh.blocks.next;
     memset(fresh.blocks.lists, 0, sizeof fresh.blocks.lists);
     fresh.blocks.freed_bytes = 0;
     __atomic_store_n(&fresh.openings, fresh.openings + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&fresh.depth, fresh.depth + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&target_whose.fresh_depth, target_whose.fresh_depth + 1, __ATOMIC_RELEASE);
     fresh_unlock();
 }
 
@@ -105,8 +96,8 @@ void target_fresh_close(void)
     if (!target_fresh_is_open())
         return;
     fresh_lock();
-    __atomic_store_n(&fresh.depth, fresh.depth - 1, __ATOMIC_RELEASE);
-    size_t count = fresh.depth ? 0 : fresh.later_count;
+    __atomic_store_n(&target_whose.fresh_depth, target_whose.fresh_depth - 1, __ATOMIC_RELEASE);
+    size_t count = target_whose.fresh_depth ? 0 : fresh.later_count;
     fresh.later_count -= count;
     fresh_unlock();
     for (size_t i = 0; i < count; i++)

@@ -252,23 +252,30 @@ bool target_room_use(struct target_room *room, const char *end);
 extern size_t target_reserved_bytes;                            /* all of these, and the log: what the program has less of under a limit of addresses than by itself */
 extern size_t target_usable_bytes;                              /* of these: what it has less of under a limit of data */
 
+/* Whose a block is: asked at every call of malloc and free, so it takes no call of its own. */
+extern struct target_whose {
+    uintptr_t arena_start, arena_bytes;     /* 0 bytes: there is none yet */
+    uintptr_t fresh_start, fresh_bytes;
+    uint32_t fresh_depth;                   /* captured regions that run */
+} target_whose;
+static inline bool target_arena_owns(const void *block) { return (uintptr_t)block - target_whose.arena_start < target_whose.arena_bytes; }
+static inline bool target_fresh_owns(const void *block) { return (uintptr_t)block - target_whose.fresh_start < target_whose.fresh_bytes; }
+static inline bool target_fresh_is_open(void) { return __atomic_load_n(&target_whose.fresh_depth, __ATOMIC_RELAXED) > 0; }
+
 /* arena.c: memory for the OpenMP runtime, and what else is not the program's, apart from its heap. */
 bool target_arena_open(void);                                   /* once; again it does nothing */
 void target_arena_range(uint64_t *ret_start, uint64_t *ret_end);
 void *target_arena_allocate(size_t bytes, size_t alignment);    /* NULL: full */
 void target_arena_free(void *block);
 size_t target_arena_bytes(const void *block);                   /* usable ones */
-bool target_arena_owns(const void *block);
 
 /* fresh.c: blocks that the program allocates and frees inside a captured region. */
 void target_fresh_reserve(void);
 void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges that are never the program's: start, end, start, end */
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
 void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
-bool target_fresh_is_open(void);
 void target_fresh_trim(void);                                   /* its end is about to be read: large blocks that it freed take no memory any more */
 void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed; NULL: no, or full */
-bool target_fresh_owns(const void *block);
 bool target_fresh_is_new(const void *block);                    /* of the region that runs now */
 size_t target_fresh_bytes(const void *block);                   /* usable ones */
 void target_fresh_free(void *block);
