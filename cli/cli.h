@@ -156,6 +156,8 @@ enum pcere_status cli_measure_options(struct cli *cli, struct capture_options *r
                                       struct pcere_error *error);
 /* PCERE_NO with a sentence if the program did not exit with status 0; ended by SIGINT: cli->signal, too. */
 enum pcere_status cli_program_judge(struct cli *cli, int status, struct pcere_error *error);
+/* The same for another run of a store's program: as it exited when it was captured, so it may again. */
+enum pcere_status cli_program_judge_again(struct cli *cli, int status, struct pcere_error *error);
 /* Of a run that *error says is of no use: if the program did not exit with status 0 either, that is added, as far as there is room. */
 void cli_program_add(struct cli *cli, int status, struct pcere_error *error);
 

@@ -107,7 +107,7 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
         return status;
     uint64_t line_ns = cli_line_ns(options->threads);
     line_ns = line_ns > before_ns ? line_ns : before_ns;
-    status = cli_program_judge(cli, run.program_status, error);
+    status = cli_program_judge_again(cli, run.program_status, error);
     if (status == PCERE_OK)
         status = measure_store_append(cli->store, stage->host_name, stage->host, settings, &run, line_ns, error);
     if (status == PCERE_OK && !*settings && run.threads != store_manifest(cli->store)->threads)

@@ -5,6 +5,7 @@
 #include "capture-rt/tracer/capture.h"
 #include "cli/cli.h"
 #include "core/units.h"
+#include "store/store.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -82,6 +83,11 @@ enum pcere_status cli_program_judge(struct cli *cli, int status, struct pcere_er
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM))
         cli->signal = WTERMSIG(status);
     return pcere_fail(error, PCERE_NO, 0, NULL, "the program %s", cli_status_text(text, status));
+}
+
+enum pcere_status cli_program_judge_again(struct cli *cli, int status, struct pcere_error *error)
+{
+    return WIFEXITED(status) && status == store_manifest(cli->store)->program_status ? PCERE_OK : cli_program_judge(cli, status, error);
 }
 
 void cli_program_add(struct cli *cli, int status, struct pcere_error *error)

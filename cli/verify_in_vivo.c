@@ -85,7 +85,7 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
         status = capture_program(&options, &result, error);
         cli_stdout_return(saved);
         if (status == PCERE_OK)
-            status = cli_program_judge(cli, result.program_status, error);
+            status = cli_program_judge_again(cli, result.program_status, error);
         else if (status == PCERE_NO)          /* it was ended from outside */
             cli_program_judge(cli, result.program_status, NULL);
         capture_result_done(&result);

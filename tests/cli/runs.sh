@@ -97,4 +97,24 @@ status=0; cat input | "$PCERE" run --repeat 2 --json ./needs >.out 2>.err || sta
 with_words "$PCERE" verify --in-vivo --threads 1,2 needs.pcere; says "verify runs it again with each number of threads" 0
 with_words "$PCERE" replay -q --threads 1,2 needs.pcere
 with_words "$PCERE" predict --threads 1,2 --measure needs.pcere; says "and so does predict" 0
+
+# A program that ends with another status than 0 by itself does so again.
+compile ends <<'C'
+#include <stdlib.h>
+static double a[20000];
+int main(void)
+{
+    for (int step = 0; step < 20; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 20000; i++)
+            a[i] = a[i] * 0.5 + i;
+    }
+    return getenv("ENDS") ? atoi(getenv("ENDS")) : 3;
+}
+C
+run "$PCERE" capture -q --all-classes ./ends; says "a program that ends with status 3 is captured, and that is said" 1 err "exited with status 3"
+run "$PCERE" replay -q ends.pcere
+run "$PCERE" predict --measure ends.pcere; says "its real runs may end as the captured one did" 0
+run "$PCERE" verify --in-vivo --threads 2 ends.pcere; says "verify's, too" 0
+run env ENDS=4 "$PCERE" predict --measure ends.pcere; says "and not in another way" 1 err "exited with status 4"
 finish
