@@ -85,7 +85,7 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
             text_addf(&note, "%llu of them ", (unsigned long long)region->nested);
         text_addf(&note, "inside %s", region->parent ? region->parent : "other regions");
     }
-    if (store_region_is_short(region))
+    if (store_region_is_short(region) && region->time_ns + region->nested_ns > 0)
         text_addf(&note, "%sunder 2 us each, less the clock's own time", note.length ? "; " : "");
     char stretched[CAPTURE_STRETCHED_BYTES];
     if (capture_stretched_text(stretched, region->probed_ns, region->time_ns + region->nested_ns))
