@@ -61,6 +61,24 @@ static uint64_t original_of(const struct captured_view *view, uint64_t address, 
     return alias->original + offset;
 }
 
+#define ADDRESS_BITS ((UINT64_C(1) << 48) - 1)     /* programs keep tags in the others */
+
+bool captured_view_points(const struct captured_view *view, uint64_t start, uint64_t end, uint64_t dead, uint64_t dead_end)
+{
+    for (size_t i = 0; i < view->copy_count; i++) {
+        const struct plan_copy *copy = &view->copies[i];
+        uint64_t bytes = copy->pages * view->page_bytes, word;
+        if (copy->zero || (copy->address >= start && copy->address < end) || copy->source > view->pages_bytes || bytes > view->pages_bytes - copy->source)
+            continue;
+        for (uint64_t at = 0; at < bytes; at += sizeof word) {
+            memcpy(&word, view->pages + copy->source + at, sizeof word);
+            if ((word & ADDRESS_BITS) - start < end - start && copy->address + at - dead >= dead_end - dead)
+                return true;
+        }
+    }
+    return false;
+}
+
 bool captured_view_read(struct captured_view *view, uint64_t address, void *out, uint64_t bytes)
 {
     unsigned char *to = out;

@@ -21,6 +21,8 @@ enum pcere_status captured_view_open(const struct page_pool *pool, const struct 
                                      struct pcere_error *error);
 void captured_view_close(struct captured_view *view);         /* accepts zeroed */
 
+/* Does an aligned word lead into [start, end), that lies neither there nor in [dead, dead_end)? Looks through all memory. */
+bool captured_view_points(const struct captured_view *view, uint64_t start, uint64_t end, uint64_t dead, uint64_t dead_end);
 /* False: not all of it was there. */
 bool captured_view_read(struct captured_view *view, uint64_t address, void *out, uint64_t bytes);
 

@@ -81,6 +81,7 @@ struct value {                            /* in the original, and in up to two r
     uint32_t state;                       /* PLAN_STATE_LOCK, ..: not memory; or 0 */
     bool padding, outside;                /* outside: a pointer to what belongs to the process that replayed */
     bool leftover;                        /* no value of the program's: all of it that differs is what is left of addresses */
+    bool hidden;                          /* nor this: in memory of which only a library knows that is not captured */
     uint64_t address, bytes;
     uint32_t thread;                      /* of its words */
     long double magnitude;                /* of its group */
@@ -110,6 +111,7 @@ struct judge {
     size_t group_count, group_capacity;
     uint32_t *table;                      /* open hash: 1 + index of groups */
     size_t table_capacity;
+    struct { const struct store_mapping *mapping; bool hidden; } last;     /* of what was asked last */
 };
 
 static bool is_float(enum debug_kind kind)
@@ -197,7 +199,7 @@ static bool differs_unused(const struct judge *judge, const struct value *value)
 
 static enum verify_verdict value_judge(struct judge *judge, struct value *value, struct verify_cause *cause)
 {
-    if (value->padding || value->leftover || differs_unused(judge, value))
+    if (value->padding || value->leftover || value->hidden || differs_unused(judge, value))
         return VERIFY_UNUSED;
     if (value->kind == DEBUG_UNKNOWN && value->bytes == WORD) {
         if (is_float_like(judge, value, 8)) {
@@ -297,6 +299,24 @@ static bool is_outside(const struct judge *judge, const struct value *value)
     return codelet_mapping_at(judge->source->codelet, expected) != NULL;
 }
 
+/* Memory that a library of the system has for itself (OpenBLAS's buffers): no word of the program's leads there, but for those that calls have left on the dead part of the stack. In a replay that
+ * library has another buffer. */
+static bool is_hidden(struct judge *judge, const struct value *value)
+{
+    const struct store_codelet *codelet = judge->source->codelet;
+    const struct store_mapping *mapping = codelet_mapping_at(codelet, value->address), *stack = codelet_mapping_at(codelet, codelet->stack_pointer);
+    if (value->named || value->thread || !mapping || mapping->role != STORE_ROLE_ANONYMOUS || !strcmp(mapping->name, DIFFERENCES_MADE) || mapping == stack)
+        return false;
+    if (judge->last.mapping == mapping)
+        return judge->last.hidden;
+    bool points = captured_view_points(judge->source->view, mapping->start, mapping->end, stack ? stack->start : 0, stack ? codelet->stack_pointer : 0);
+    for (size_t i = 0; i < codelet->word_count; i++)
+        points |= codelet->words[i] >= mapping->start && codelet->words[i] < mapping->end;
+    judge->last.mapping = mapping;
+    judge->last.hidden = !points;
+    return !points;
+}
+
 static void value_find(struct judge *judge, size_t index, uint64_t address, struct value *ret_value)
 {
     struct value value = {.address = address, .bytes = 1};
@@ -320,7 +340,8 @@ static void value_find(struct judge *judge, size_t index, uint64_t address, stru
     }
     value_fill(judge, index, &value);
     value.leftover = value.kind == DEBUG_UNKNOWN && !value.padding && judge->words[index].leftover;
-    value.outside = !value.leftover && is_outside(judge, &value);
+    value.hidden = value.kind == DEBUG_UNKNOWN && !value.padding && is_hidden(judge, &value);
+    value.outside = !value.leftover && !value.hidden && is_outside(judge, &value);
     if (value.kind == DEBUG_POINTER && value.named && value.place.assumed && is_float_like(judge, &value, WORD))
         value.kind = DEBUG_FLOAT;         /* no address is such a number */
     *ret_value = value;
@@ -383,7 +404,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
     const struct store_mapping *mapping = codelet_mapping_at(judge->source->codelet, value->address);
     cause->memory = memory_word(judge, mapping, value->address, thread);
-    cause->kind = value->padding ? "padding" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
+    cause->kind = value->padding ? "padding" : value->hidden ? "memory that only a library knows" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = is_float(value->kind);
     if (value->state) {
         state_name(judge, value, true, &name);
@@ -437,7 +458,7 @@ static struct group *group_get(struct judge *judge, const struct value *value, u
     uint64_t key = value->named ? value->place.leaf.group : (uint64_t)(uintptr_t)memory * UINT64_C(0x9e3779b97f4a7c15);
     if (value->state)
         key = (value->state == PLAN_STATE_LOCK ? value->address : value->address / PLAN_RANDOM_BYTES) * UINT64_C(0xff51afd7ed558ccd);
-    key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : value->leftover ? UINT64_C(0x9e3779b1) << 9 : 0;
+    key ^= value->outside ? UINT64_C(0x5bd1e995) << 8 : value->hidden ? UINT64_C(0x27d4eb2f) << 10 : value->leftover ? UINT64_C(0x9e3779b1) << 9 : 0;
     if (!table_grow(judge))
         return NULL;
     size_t at = (size_t)(key >> 7) & (judge->table_capacity - 1);

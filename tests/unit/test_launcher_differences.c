@@ -34,10 +34,10 @@ static struct fixture {
     struct elf_file *program;
     struct loaded_image image;
     struct images images;
-    struct store_mapping mappings[2];     /* these variables, and the block that the places are in */
+    struct store_mapping mappings[3];     /* these variables, the block that the places are in, and a page to which nothing leads */
     struct store_codelet codelet;
     struct store_region region;
-    struct plan_copy copies[2];
+    struct plan_copy copies[3];
     struct captured_view view;
     struct objects *objects;
     uint64_t bias;
@@ -78,14 +78,14 @@ static bool fixture_begin(void)
     for (size_t i = 0; i < 5; i++)
         links[i].next = &links[i + 1];
     const size_t block_bytes = PLACES * sizeof(struct link);
-    struct link *block = mmap(NULL, block_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct link *block = mmap(NULL, block_bytes + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (block == MAP_FAILED)
         return false;
     for (size_t i = 0; i < PLACES; i++)
         places[i] = &block[1 + i * 167 % PLACES % (PLACES - 1)];
     fixture.block = block;
     uint64_t start = (uint64_t)(uintptr_t)&sample & ~(uint64_t)(PAGE - 1), end = (high + fixture.bias + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    fixture.snapshot = calloc(1, end - start + block_bytes);
+    fixture.snapshot = calloc(1, end - start + block_bytes + PAGE);
     int self = open("/proc/self/mem", O_RDONLY);         /* not memcpy: these are many variables at once */
     bool whole = self >= 0 && pread(self, fixture.snapshot, end - start, (off_t)start) == (ssize_t)(end - start);
     if (self >= 0)
@@ -95,11 +95,14 @@ static bool fixture_begin(void)
     const uint64_t behind = (uint64_t)(uintptr_t)block;
     fixture.mappings[0] = (struct store_mapping){.start = start, .end = end, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_IMAGE, .name = "self"};
     fixture.mappings[1] = (struct store_mapping){.start = behind, .end = behind + block_bytes, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_ANONYMOUS};
-    fixture.codelet = (struct store_codelet){.mappings = fixture.mappings, .mapping_count = 2, .region = fixture.region.function};
+    const uint64_t apart = behind + block_bytes + PAGE;
+    fixture.mappings[2] = (struct store_mapping){.start = apart, .end = apart + PAGE, .protection = PROT_READ | PROT_WRITE, .role = STORE_ROLE_ANONYMOUS};
+    fixture.codelet = (struct store_codelet){.mappings = fixture.mappings, .mapping_count = 3, .region = fixture.region.function};
     fixture.copies[0] = (struct plan_copy){.address = start, .pages = (end - start) / PAGE};
     fixture.copies[1] = (struct plan_copy){.address = behind, .pages = block_bytes / PAGE, .source = end - start};
-    fixture.view = (struct captured_view){.pages = fixture.snapshot, .pages_bytes = end - start + block_bytes, .page_bytes = PAGE, .copies = fixture.copies,
-                                          .copy_count = 2};
+    fixture.copies[2] = (struct plan_copy){.address = apart, .pages = 1, .source = end - start + block_bytes};
+    fixture.view = (struct captured_view){.pages = fixture.snapshot, .pages_bytes = end - start + block_bytes + PAGE, .page_bytes = PAGE, .copies = fixture.copies,
+                                          .copy_count = 3};
     fixture.image = (struct loaded_image){.elf = fixture.program, .bias = fixture.bias, .low = low + fixture.bias, .high = high + fixture.bias};
     fixture.images = (struct images){&fixture.image, 1};
     const struct objects_source source = {fixture.info, &fixture.images, 0, &fixture.codelet, &fixture.region, &fixture.view};
@@ -112,7 +115,7 @@ static void fixture_end(void)
     elf_file_close(fixture.program);
     debug_info_close(fixture.info);
     free(fixture.snapshot);
-    munmap(fixture.block, PLACES * sizeof *fixture.block);
+    munmap(fixture.block, PLACES * sizeof *fixture.block + 2 * PAGE);
 }
 
 /* What a run that left `bytes` at `place` reports. */
@@ -329,6 +332,40 @@ static void what_is_no_value(void)
     fixture_end();
 }
 
+static void word_set(uint64_t address, uint64_t word)
+{
+    const struct plan_copy *copy = address >= fixture.copies[2].address ? &fixture.copies[2] : &fixture.copies[0];
+    memcpy(fixture.snapshot + copy->source + (address - copy->address), &word, sizeof word);
+}
+
+/* A page of a mapping to which no word leads, but its own and dead ones. */
+static void what_only_a_library_knows(void)
+{
+    CU_ASSERT_TRUE_FATAL(fixture_begin());
+    const uint64_t page = fixture.mappings[2].start, word = (uint64_t)(uintptr_t)&places[3];
+    const void *place = (const void *)(page + 16);
+    uint64_t words[] = {1, page + 8};
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_UNUSED);
+    word_set(page + 32, page + 64);
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_UNUSED);
+    word_set(word, page + PAGE);
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_UNUSED);          /* leads just behind it */
+    word_set(word, page + 64);
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_DIFFERENT);
+    fixture.codelet.stack_pointer = word + 8;
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_UNUSED);          /* below the stack pointer */
+    fixture.codelet.stack_pointer = word;
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_DIFFERENT);
+    fixture.codelet.stack_pointer = 0;
+    word_set(word, (page + 64) | UINT64_C(5) << 56);
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_DIFFERENT);       /* with a tag */
+    word_set(word, 0);
+    fixture.codelet.words = words;
+    fixture.codelet.word_count = 2;
+    CU_ASSERT_EQUAL(verdict_of(place, 9, false), VERIFY_DIFFERENT);       /* an argument of the region */
+    fixture_end();
+}
+
 static void what_directed_rounding_explains(void)
 {
     CU_ASSERT_TRUE_FATAL(fixture_begin());
@@ -378,6 +415,7 @@ static const struct unit_test tests[] = {
     {"what differs by no more than directed rounding moves it is rounding, and nothing else is", what_directed_rounding_explains},
     {"what does not repeat is no rounding", what_does_not_repeat},
     {"bits of no field, and what is left of an address where no type is known, are no values", what_is_no_value},
+    {"memory to which no word of the program leads is a library's own", what_only_a_library_knows},
     {"differences that were too many to be described are not forgotten", what_is_not_described},
     {"the bound grows with the root of the number of terms", bounds},
 };
