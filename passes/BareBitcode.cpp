@@ -242,14 +242,8 @@ static std::string numberedPlace(const DILocation &L) {
   return "";
 }
 
-/// Of the compiler, or the system: containers, wrappers.
-static bool isSystems(const DILocation &L) {
-  StringRef Name = L.getFilename(), Folder = L.getDirectory();
-  return Name.starts_with("/usr/") || (!sys::path::is_absolute(Name) && Folder.starts_with("/usr/"));
-}
-
 std::string sourcePlace(const DILocation *L) {
-  while (L && L->getInlinedAt() && isSystems(*L)) // where the user's code called what was inlined
+  while (L && L->getInlinedAt()) // where the user's code called what was inlined
     L = L->getInlinedAt();
   if (!L)
     return "";
