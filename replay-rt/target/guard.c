@@ -328,7 +328,7 @@ static long file_read(long folder, const char *name, const char *path, long flag
     struct stat status;
     const struct replay_plan *plan = guard.codelet->plan;
     long file = pcere_guard_call(SYS_openat, folder, (long)name, flags, 0);
-    if (!plan->does_io || is_made_up(path))
+    if (is_made_up(path))
         return file;
     if (file == -ENOENT && !guard.missing[0])
         strcpy(guard.missing, path);
@@ -344,10 +344,10 @@ static long file_open(long folder, const char *name, long flags, long mode)
     static char path[PATH_BYTES];
     struct stat status;
     bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
-    if (flags & O_PATH)
+    if (flags & O_PATH || !name || (!writes && !guard.copy_count && !guard.codelet->plan->does_io))
         return pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
     if (!path_resolve(folder, name, path))
-        return -ENOENT;
+        return writes ? -ENOENT : pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
     struct copy *copy = copy_find(path);
     if (!writes)
         return !copy ? file_read(folder, name, path, flags) : copy->gone ? -ENOENT : copy_open(copy, flags);
