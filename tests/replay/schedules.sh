@@ -61,10 +61,11 @@ END
 # judged NAME: all its regions by two threads, with loops that ask, and those that ask for their schedule themselves (none here)
 judged() {
     local all='[.codelets[] | select(.identical) | .region | sub("@.*"; "")] | sort | join(" ")'
+    local fixed="${all/select(.identical)/select(.identical and (.region | test(\"^(dynamic|guided)@\") | not))}"     # where one of two threads begins late, the other has all of these
     run "$PCERE" verify --threads 2 --schedule static,100000 --all-loops --json "$1.pcere"
     is "$1: with all loops asking, one thread has all iterations of each" "$(json "$all")" "$2"
     run "$PCERE" verify --threads 2 --schedule static,100000 --json "$1.pcere"
-    is "$1: without that, what has a schedule of its own keeps it" "$(json "$all")" "$3"
+    is "$1: without that, what has a schedule of its own keeps it" "$(json "$fixed")" "$3"
     run "$PCERE" verify --threads 1,2 --schedule dynamic,3 --all-loops --json "$1.pcere"
     is "$1: one thread does the same in any case" "$(json '[.codelets[] | select(.threads == 1) | .identical] | all')" true
     is "$1: nothing ends otherwise than it should" "$(json '[.codelets[] | select(.reason)] | length')" 0
