@@ -34,8 +34,8 @@ struct Place {
 
 /// What the functions of a region do with such variables.
 struct OwnUses {
-  SmallVector<Place, 8> Checked;
-  SmallVector<std::pair<Place, const Instruction *>, 8> Filled, Led; ///< pointers that are set; that lead somewhere
+  SmallVector<Place, 8> Checked, Led; ///< pointers that are compared; that lead somewhere
+  SmallVector<std::pair<Place, const Instruction *>, 8> Filled; ///< that are set, and where
 };
 
 class OwnWalk {
@@ -124,7 +124,7 @@ void OwnWalk::lookAtLoad(const LoadInst &Load, OwnUses &Uses) const {
     if ((Compare && Compare->isEquality()) || isa<PtrToIntInst>(U) || isa<PHINode>(U) || isa<SelectInst>(U))
       Uses.Checked.push_back(From);
     else if (isa<GetElementPtrInst>(U) || isa<LoadInst>(U) || (Store && Store->getPointerOperand() == &Load))
-      Uses.Led.push_back({From, &Load});
+      Uses.Led.push_back(From);
   }
 }
 
@@ -213,8 +213,7 @@ void ThreadFlow::findOwnMemory() {
     return nullptr;
   };
   auto ReasonOf = [&](size_t K) -> std::string {
-    for (auto [From, Load] : Of[K].Led) {
-      const Place &At = From;
+    for (const Place &At : Of[K].Led) {
       if (any_of(Of[K].Checked, [&](const Place &Known) { return Known.meets(At); }) || Filler(K, At) || !isNullFirst(At, Layout))
         continue;
       for (size_t Other = 0; Other < Microtasks.size(); ++Other)

@@ -126,9 +126,8 @@ void target_fresh_trim(void)
 /* This thread's, which begins anew with each captured region; NULL: there are too many threads. */
 static struct fresh_blocks *own_blocks(void)
 {
-    if (!owner_number)
-        owner_number = __atomic_add_fetch(&owners_given, __atomic_load_n(&owners_given, __ATOMIC_RELAXED) <= FRESH_OWNERS, __ATOMIC_RELAXED);
-    struct owner *owner = owner_number <= FRESH_OWNERS ? &owners[owner_number - 1] : NULL;
+    uint32_t number = fresh_owner(&owner_number, &owners_given);
+    struct owner *owner = number <= FRESH_OWNERS ? &owners[number - 1] : NULL;
     uint32_t opening = __atomic_load_n(&fresh.openings, __ATOMIC_RELAXED);
     if (owner && owner->opening != opening)
         *owner = (struct owner){.opening = opening};

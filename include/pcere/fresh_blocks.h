@@ -109,6 +109,14 @@ static inline void *fresh_clear(void *block, size_t chunk)
 
 static inline bool fresh_is_own(size_t chunk, size_t alignment) { return chunk <= FRESH_OWN_CHUNK_MOST && alignment <= FRESH_OWN_ALIGNMENT_MOST; }
 
+/* The calling thread's number, from 1, which it keeps in *number (0: none yet); above FRESH_OWNERS: it has nothing of its own. *given: numbers that were given. */
+static inline uint32_t fresh_owner(uint32_t *number, uint32_t *given)
+{
+    if (!*number)
+        *number = __atomic_add_fetch(given, __atomic_load_n(given, __ATOMIC_RELAXED) <= FRESH_OWNERS, __ATOMIC_RELAXED);
+    return *number;
+}
+
 /* NULL: the slab is used up, or there is none yet. */
 static inline void *fresh_own(struct fresh_blocks *own, size_t chunk, size_t alignment)
 {

@@ -41,9 +41,8 @@ static __thread uint32_t owner_number;              /* from 1; 0: this thread ha
 /* This thread's; NULL: there are too many. */
 static struct fresh_blocks *own_blocks(void)
 {
-    if (!owner_number)
-        owner_number = __atomic_add_fetch(&owners_given, __atomic_load_n(&owners_given, __ATOMIC_RELAXED) <= FRESH_OWNERS, __ATOMIC_RELAXED);
-    return owner_number <= FRESH_OWNERS ? &owners[owner_number - 1] : NULL;
+    uint32_t number = fresh_owner(&owner_number, &owners_given);
+    return number <= FRESH_OWNERS ? &owners[number - 1] : NULL;
 }
 
 static void *own_allocate(struct fresh_blocks *own, size_t chunk, size_t alignment)
