@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_LEAST_BYTES (4u << 20)       /* that are used: of less the last huge page would be most */
-
 static bool runs_add(struct store_run **runs, size_t *count, size_t *capacity, const struct store_run *from, size_t from_count)
 {
     if (!array_reserve(runs, capacity, *count + from_count, sizeof **runs))
@@ -51,12 +49,12 @@ struct finder {
     uint64_t extra;
 };
 
-static uint64_t place_new(struct finder *finder, uint64_t page)
+static uint32_t place_new(struct finder *finder, uint64_t page)
 {
     struct place_table *table = &finder->table;
     table->again[table->place_count] = PAGE_NOWHERE;
-    table->pages[table->place_count] = page;
-    return table->place_count++;
+    table->pages[table->place_count] = (uint32_t)page;
+    return (uint32_t)table->place_count++;
 }
 
 static void page_place(struct finder *finder, uint64_t page)
@@ -68,10 +66,10 @@ static void page_place(struct finder *finder, uint64_t page)
 /* The last place of it that this codelet took is not enough. */
 static void page_place_again(struct finder *finder, uint64_t page)
 {
-    uint64_t last = finder->table.taken[page] - 1;
+    uint32_t last = finder->table.taken[page] - 1;
     if (finder->table.again[last] != PAGE_NOWHERE || !finder->extra)
         return;
-    uint64_t place = place_new(finder, page);
+    uint32_t place = place_new(finder, page);
     finder->table.again[last] = place;
     finder->extra--;
 }
@@ -119,7 +117,7 @@ static bool contents_place(struct finder *finder, const struct page_places *plac
 static bool table_map(struct place_table *table, uint64_t page_count, uint64_t extra)
 {
     size_t item_bytes = sizeof *table->places;
-    if (page_count > SIZE_MAX / item_bytes / 8 || extra > SIZE_MAX / item_bytes / 8)
+    if (page_count >= PAGE_NOWHERE / 2 || extra >= PAGE_NOWHERE / 2)
         return false;
     size_t places_most = page_count + extra + 1;
     table->memory_bytes = 2 * (page_count + 1 + places_most) * item_bytes;
@@ -128,8 +126,6 @@ static bool table_map(struct place_table *table, uint64_t page_count, uint64_t e
         table->memory = NULL;
         return false;
     }
-    if (4 * page_count * item_bytes >= HUGE_LEAST_BYTES)
-        madvise(table->memory, table->memory_bytes, MADV_HUGEPAGE);
     table->page_count = page_count;
     table->taken = table->memory;
     table->places = table->taken + page_count + 1;
@@ -166,17 +162,17 @@ void place_table_done(struct place_table *table)
 
 uint64_t place_table_look(const struct place_table *table, uint64_t page)
 {
-    uint64_t taken = table->taken[page];
+    uint32_t taken = table->taken[page];
     if (!taken)
         return table->places[page];
-    uint64_t next = table->again[taken - 1];
+    uint32_t next = table->again[taken - 1];
     return next != PAGE_NOWHERE ? next : taken - 1;
 }
 
 uint64_t place_table_take(const struct place_table *table, uint64_t page)
 {
     uint64_t place = place_table_look(table, page);
-    table->taken[page] = place + 1;
+    table->taken[page] = (uint32_t)place + 1;
     return place;
 }
 

@@ -26,15 +26,15 @@ struct page_places {                  /* of codelets that were added */
 bool page_places_add(struct page_places *places, const struct store_codelet *codelet);     /* false: no memory */
 void page_places_done(struct page_places *places);
 
-#define PAGE_NOWHERE UINT64_MAX
+#define PAGE_NOWHERE UINT32_MAX     /* 16 TiB of pages of 4 KiB, no more */
 struct place_table {
-    uint64_t *places;                 /* of each page of the store */
-    uint64_t *pages;                  /* of each place: whose it is */
-    uint64_t *again;                  /* of each place: where its page lies once more, or PAGE_NOWHERE */
-    uint64_t *taken;                  /* of each page: one more than the place that the codelet took last whose turn it is; zeros between codelets. Written behind `const` */
+    uint32_t *places;                 /* of each page of the store */
+    uint32_t *pages;                  /* of each place: whose it is */
+    uint32_t *again;                  /* of each place: where its page lies once more, or PAGE_NOWHERE */
+    uint32_t *taken;                  /* of each page: one more than the place that the codelet took last whose turn it is; zeros between codelets. Written behind `const` */
     uint64_t page_count, place_count;
-    void *memory;                     /* all of these, */
-    size_t memory_bytes;              /* ... mapped at once: by huge pages, where it is much */
+    void *memory;                     /* all of these, mapped at once */
+    size_t memory_bytes;
 };
 
 /* The places of the store's first `page_count` pages, all different, below place_count. The same for the same codelets in the same order.

@@ -144,7 +144,7 @@ void page_pool_keep(struct page_pool *pool)
 uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together)
 {
     uint64_t together = 1;
-    const uint64_t *places = pool->table.places;
+    const uint32_t *places = pool->table.places;
     while (ret_together && together < most && page + together < pool->page_count && places[page + together] == places[page] + together)
         together++;
     if (ret_together)
@@ -170,7 +170,7 @@ bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b)
 {
     if (a == b || a < pool->pages_offset || b < pool->pages_offset || a >= pool->file_bytes || b >= pool->file_bytes)
         return a == b;
-    const uint64_t *pages = pool->table.pages;
+    const uint32_t *pages = pool->table.pages;
     return pages[(a - pool->pages_offset) / pool->page_bytes] == pages[(b - pool->pages_offset) / pool->page_bytes];
 }
 

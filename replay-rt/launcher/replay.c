@@ -17,11 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #define OPENING_NS 100000000u             /* of a precision: what is measured before a warm-up is decided on */
 #define ENDING_PARTS 50u                  /* of a budget: what the ends of processes and of the session may take */
+#define FILLER_PAGES_LEAST 2048u         /* captured ones: with less, its pages are made when they are needed, if ever */
 #define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
 
 /* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
@@ -248,9 +248,7 @@ static void more_threads_hint(struct pcere_error *error, uint64_t captured, uint
 /* The file that fills caches is made by the first process that uses it, which takes longer than all regions of some programs. */
 static void filler_weigh(const struct replay_session *session, const struct replay_options *options, uint64_t class_ns, struct policy *policy)
 {
-    struct stat about;
-    bool made = session->filler_fd >= 0 && !fstat(session->filler_fd, &about) && about.st_blocks;
-    if (policy->allowed_ns && !options->repeat && !made && class_ns < FILLER_CLASS_NS)
+    if (policy->allowed_ns && !options->repeat && !filler_is_made(&session->filler) && class_ns < FILLER_CLASS_NS)
         policy->plan.fill = 0;
 }
 
@@ -297,6 +295,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     }
     if (!status && !measurement->trial && !measurement->whole_why)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
+    if (!status && policy.plan.fill && policy.plan.sample_shots && sampled.pages >= FILLER_PAGES_LEAST)
+        filler_make(&session->filler);
     policy.plan.rates = options->rates && !measurement->trial;
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);

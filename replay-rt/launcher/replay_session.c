@@ -20,9 +20,6 @@
 #define PATIENCE_RUNS_COUNTED 2000u     /* code that follows each access to memory runs hundreds of times longer */
 #define PATIENCE_REGION_NS 10000000000u
 #define PATIENCE_REGION_RUNS 20u        /* of the original's code, by a processor of its own for each thread */
-#define FILLER_BYTES_LEAST (1u << 20)        /* smaller than any last cache: the system does not know */
-#define FILLER_BYTES_USUAL (32u << 20)
-#define FILLER_BYTES_MOST (64u << 20)
 
 uint64_t replay_session_clock_ns(void)
 {
@@ -187,22 +184,10 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
     return status;
 }
 
-/* As large as the last cache. Empty until a codelet uses it; -1: codelets do without. */
-static int filler_open(void)
-{
-    uint64_t bytes = host_largest_cache_bytes();
-    int fd = memfd_create("pcere-filler", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, (off_t)(bytes < FILLER_BYTES_LEAST ? FILLER_BYTES_USUAL : bytes < FILLER_BYTES_MOST ? bytes : FILLER_BYTES_MOST))) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
 enum pcere_status replay_session_open(struct store *store, const struct replay_options *options, struct replay_session *ret_session,
                                struct pcere_error *error)
 {
-    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler_fd = filler_open(), .stayed.plan.fd = -1,
+    struct replay_session session = {.store = store, .options = options, .pool = PAGE_POOL_NONE, .filler = filler_open(), .stayed.plan.fd = -1,
                                      .page_ns = page_cost_ns(store_manifest(store)->page_size)};
     struct extent extent = {0};
     enum pcere_status status = environment_check(options, error);
@@ -234,8 +219,7 @@ void replay_session_close(struct replay_session *session)
 {
     replay_stay_end(session);
     process_ending_wait(&session->ending);
-    if (session->filler_fd >= 0)
-        close(session->filler_fd);
+    filler_close(&session->filler);
     page_pool_keep(&session->pool);
     page_pool_done(&session->pool);
     build_done(&session->build);
@@ -246,7 +230,7 @@ void replay_session_close(struct replay_session *session)
     free(session->wholes);
     free(session->host_name);
     free(session->host);
-    *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler_fd = -1, .stayed.plan.fd = -1};
+    *session = (struct replay_session){.pool = PAGE_POOL_NONE, .filler = FILLER_NONE, .stayed.plan.fd = -1};
 }
 
 enum pcere_status replay_session_compilers(const struct replay_session *session, struct replay_compiler **ret_compilers, size_t *ret_count,
@@ -382,7 +366,7 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         .build = &session->build,
         .processor = &session->processor,
         .pages_fd = session->pool.fd,
-        .filler_fd = session->filler_fd,
+        .filler_fd = session->filler.fd,
         .plan = plan,
         .environment = environment,
         .region = codelet->region,

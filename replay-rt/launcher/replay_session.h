@@ -4,6 +4,7 @@
 #define PCERE_REPLAY_LAUNCHER_REPLAY_SESSION_H
 
 #include "core/elf_file.h"
+#include "replay-rt/launcher/filler.h"
 #include "replay-rt/launcher/build.h"
 #include "replay-rt/launcher/images.h"
 #include "replay-rt/launcher/codelet_memory.h"
@@ -23,8 +24,7 @@ struct replay_session {
     struct build build;
     uint64_t build_ns;
     struct page_pool pool;
-    int filler_fd;                    /* a memory file with which codelets fill caches: one for all of them, since making memory present costs more than
-                                         that; -1: none */
+    struct filler filler;
     uint64_t page_ns;                 /* what a captured page costs here, as page_cost_ns tells it */
     char *host_name, *host;           /* this machine's name, and its description as JSON */
     bool elsewhere;                   /* the program was captured on another one */

@@ -16,13 +16,15 @@
 #define LINE_BYTES 64u
 #define ALL_PAGES_LEAST 1024u             /* captured pages that are worth threads on processors which the team does not have */
 
+#define AHEAD_PAGES_LEAST 2048u           /* captured ones: with less, shots need no rehearsal to speak of */
 #define HUGE_BYTES ((size_t)2 << 20)
 #define TRIED_PAGES 64u                   /* of the file, which tell what mapping a page costs */
 #define DEAR_PAGE_NS 2000u                /* usual: 100 to 300, some pages at a time */
 
 struct cooling {
-    uint64_t *pages;                      /* of captured memory, that are there */
-    uint64_t count, written, page_bytes;
+    struct plan_range *runs;              /* of pages of captured memory, that are there */
+    size_t run_count, run_capacity;
+    uint64_t count, written, page_bytes;  /* count: of these pages */
     bool touches;                         /* the filler is to be mapped first */
 };
 
@@ -30,10 +32,16 @@ static volatile unsigned char *filler;    /* of the launcher's file: its pages a
 static bool filler_own;
 static uint64_t filler_bytes;
 
+/* This thread's share of the pages. */
 static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t threads)
 {
-    for (uint64_t i = cooling->count * thread / threads; i < cooling->count * (thread + 1) / threads; i++)
-        pcere_lines_leave((const void *)cooling->pages[i], cooling->page_bytes);
+    uint64_t from = cooling->count * thread / threads, end = cooling->count * (thread + 1) / threads, before = 0;
+    for (size_t i = 0; i < cooling->run_count && before < end; i++) {
+        uint64_t pages = cooling->runs[i].bytes / cooling->page_bytes, first = from > before ? from - before : 0, stop = end - before < pages ? end - before : pages;
+        for (; first < stop; first++)
+            pcere_lines_leave((const void *)(cooling->runs[i].address + first * cooling->page_bytes), cooling->page_bytes);
+        before += pages;
+    }
     pcere_lines_left();
 }
 
@@ -124,26 +132,65 @@ static bool filler_map(const struct codelet *codelet)
     return true;
 }
 
+static void filler_make(void *context, uint32_t thread, uint32_t threads)
+{
+    (void)thread;
+    (void)threads;
+    const struct memory *memory = context;
+    const struct cooling cooling = {.page_bytes = memory->codelet->plan->page_bytes};
+    if (filler_map(memory->codelet))
+        filler_touch(&cooling, 0, 1);
+}
+
+void pcere_memory_cool_ahead(const struct memory *memory)
+{
+    if (!filler && memory->first_page[memory->codelet->plan->before.count] >= AHEAD_PAGES_LEAST)
+        pcere_processors_beside(filler_make, (void *)(uintptr_t)memory, memory->codelet->plan->result.threads);
+}
+
+static void run_add(const struct memory *memory, struct cooling *cooling, const struct plan_range *run)
+{
+    if (cooling->run_count == cooling->run_capacity) {
+        size_t capacity = cooling->run_capacity ? 2 * cooling->run_capacity : 256;
+        struct plan_range *grown = realloc(cooling->runs, capacity * sizeof *grown);
+        if (!grown)
+            pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the page tables of the codelet");
+        cooling->runs = grown;
+        cooling->run_capacity = capacity;
+    }
+    cooling->runs[cooling->run_count++] = *run;
+    cooling->count += run->bytes / cooling->page_bytes;
+}
+
+static void runs_find(const struct memory *memory, struct cooling *cooling)
+{
+    pcere_pagemap_refresh();
+    for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++) {
+        const struct plan_copy *copy = &memory->copies[i];
+        uint64_t at = copy->address, end = at + copy->pages * cooling->page_bytes;
+        struct plan_range run;
+        for (bool readable = pcere_memory_protection(memory, at) & PROT_READ; readable && pcere_pagemap_run(at, end, cooling->page_bytes, &run); at = run.address + run.bytes)
+            run_add(memory, cooling, &run);
+    }
+}
+
+/* Which pages are the process's own takes longer to ask for than which are there: so it is asked once, and is taken to be as large a part later. */
+static uint64_t own_count(const struct cooling *cooling)
+{
+    static uint64_t own, of;
+    for (size_t i = 0; !of && i < cooling->run_count; i++)
+        for (uint64_t at = cooling->runs[i].address; at < cooling->runs[i].address + cooling->runs[i].bytes; at += cooling->page_bytes)
+            own += pcere_pagemap_state(at, cooling->page_bytes) != PAGE_OF_FILE;
+    of = of ? of : cooling->count;
+    return of ? (uint64_t)((double)own / (double)of * (double)cooling->count) : 0;
+}
+
 void pcere_memory_cool(struct memory *memory)
 {
-    uint64_t copies = memory->codelet->plan->before.count, own = 0;
     struct cooling cooling = {.page_bytes = memory->codelet->plan->page_bytes};
-    cooling.pages = calloc(memory->first_page[copies] + 1, sizeof *cooling.pages);
-    if (!cooling.pages)
-        pcere_plan_end(memory->codelet, PLAN_FAILED, "no memory for the page tables of the codelet");
-    pcere_pagemap_refresh();
-    for (uint64_t i = 0; i < copies; i++) {
-        bool readable = pcere_memory_protection(memory, memory->copies[i].address) & PROT_READ;
-        for (uint64_t page = 0; readable && page < memory->copies[i].pages; page++) {
-            uint64_t address = memory->copies[i].address + page * cooling.page_bytes;
-            enum page_state state = pcere_pagemap_state(address, cooling.page_bytes);
-            if (state == PAGE_ABSENT)
-                continue;
-            own += state != PAGE_OF_FILE;
-            cooling.pages[cooling.count++] = address;
-        }
-    }
-    cooling.written = memory->learned ? memory->written_count : own;
+    pcere_processors_beside_end();
+    runs_find(memory, &cooling);
+    cooling.written = memory->learned ? memory->written_count : own_count(&cooling);
     cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
     cooling.touches = filler_map(memory->codelet);
     if (cooling.touches || cooling.count >= ALL_PAGES_LEAST)
@@ -151,5 +198,5 @@ void pcere_memory_cool(struct memory *memory)
     else
         pcere_team_run(caches_empty, &cooling);
     pcere_team_run(filler_use, &cooling);
-    free(cooling.pages);
+    free(cooling.runs);
 }

@@ -421,16 +421,11 @@ static void written_collect(struct memory *memory)
 /* From the first page of a gap that is there now to the last one; unknown counts as there. */
 static bool gap_touched(const struct plan_range *gap, uint64_t page_bytes, struct plan_range *ret_touched)
 {
-    uint64_t first = 0, last = 0;
-    bool touched = false;
-    for (uint64_t at = gap->address; at < gap->address + gap->bytes; at += page_bytes)
-        if (pcere_pagemap_state(at, page_bytes) != PAGE_ABSENT) {
-            first = touched ? first : at;
-            last = at;
-            touched = true;
-        }
-    if (touched)
-        *ret_touched = (struct plan_range){first, last + page_bytes - first};
+    uint64_t end = gap->address + gap->bytes;
+    struct plan_range run;
+    bool touched = pcere_pagemap_run(gap->address, end, page_bytes, ret_touched);
+    while (touched && pcere_pagemap_run(ret_touched->address + ret_touched->bytes, end, page_bytes, &run))
+        ret_touched->bytes = run.address + run.bytes - ret_touched->address;
     return touched;
 }
 

@@ -1,11 +1,12 @@
 /* replay-rt/target/processors.c - work on memory by all processors, also those that the region's team does not have.
  *
- * The threads are no part of the OpenMP runtime, and have ended before the region runs.
+ * The threads are no part of the OpenMP runtime, and have ended before the region is timed.
  */
 #include "replay-rt/target/codelet.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,18 +29,24 @@ static void *share_run(void *context)
     return NULL;
 }
 
-/* How many of them run; those that could not be started are left to the caller. A new thread would begin where this one works, and wait for it: so it may not run there. */
-static uint32_t shares_start(struct share *shares, uint32_t count)
+/* A new thread would begin where this one works, and wait for it: so it may not run there. False: there is no other processor. */
+static bool others_only(pthread_attr_t *attributes)
 {
     cpu_set_t others = processors;
     int here = sched_getcpu();
-    pthread_attr_t attributes;
-    uint32_t started = 1;
     if (here >= 0 && here < CPU_SETSIZE)
         CPU_CLR((size_t)here, &others);
+    return !pthread_attr_setaffinity_np(attributes, sizeof others, &others);
+}
+
+/* How many of them run; those that could not be started are left to the caller. */
+static uint32_t shares_start(struct share *shares, uint32_t count)
+{
+    pthread_attr_t attributes;
+    uint32_t started = 1;
     if (pthread_attr_init(&attributes))
         return started;
-    if (!pthread_attr_setaffinity_np(&attributes, sizeof others, &others))
+    if (others_only(&attributes))
         while (started < count && !pthread_create(&shares[started].thread, &attributes, share_run, &shares[started]))
             started++;
     pthread_attr_destroy(&attributes);
@@ -63,12 +70,46 @@ void pcere_processors_any(void)
         sched_setaffinity(0, sizeof processors, &processors);
 }
 
+/* Memory lies where the thread that makes it runs. */
+static bool memory_is_one(void)
+{
+    return access("/sys/devices/system/node/node1", F_OK) != 0;
+}
+
+static struct share beside;             /* count: 1 while it runs */
+
+void pcere_processors_beside(team_fn *run, void *context, uint32_t team)
+{
+    pthread_attr_t attributes;
+    sigset_t all, kept;
+    if (beside.count || !pcere_processors_suffice(team + 1) || !memory_is_one() || pthread_attr_init(&attributes))
+        return;
+    beside = (struct share){.run = run, .context = context, .count = 1};
+    sigfillset(&all);                    /* a signal to the process is for the region */
+    if (pthread_sigmask(SIG_BLOCK, &all, &kept)) {
+        beside.count = 0;
+    } else {
+        beside.count = others_only(&attributes) && !pthread_create(&beside.thread, &attributes, share_run, &beside);
+        pthread_sigmask(SIG_SETMASK, &kept, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool pcere_processors_beside_end(void)
+{
+    bool ran = beside.count;
+    if (ran)
+        pthread_join(beside.thread, NULL);
+    beside.count = 0;
+    return ran;
+}
+
 void pcere_processors_run(team_fn *run, void *context, uint32_t team)
 {
     struct share shares[HELPERS_MOST + 1];
     uint32_t count = processors_known ? (uint32_t)CPU_COUNT(&processors) : 1;
     count = count < HELPERS_MOST + 1 ? count : HELPERS_MOST + 1;
-    if (count <= team || !access("/sys/devices/system/node/node1", F_OK)) {
+    if (count <= team || !memory_is_one()) {
         pcere_team_run(run, context);
         return;
     }

@@ -260,14 +260,15 @@ static bool bundles_find(struct sample_shot *shot, double time_ns, uint64_t regi
     return found;
 }
 
+/* Only what a shot used of the long lists: to clear them whole takes as long as a short shot. */
 static void thread_reset(struct sample_thread *thread)
 {
     struct sample_phase *phases = thread->phases;
     struct sample_shared *shared = thread->shared;
     struct sample_left *left = thread->left;
-    memset(left, 0, SAMPLE_LEFT_MOST * sizeof *left);
-    memset(phases, 0, SAMPLE_PHASES_MOST * sizeof *phases);
-    memset(shared, 0, SAMPLE_DISPATCHES_MOST * sizeof *shared);
+    memset(left, 0, thread->left_count * sizeof *left);
+    memset(phases, 0, (thread->phase + 1u) * sizeof *phases);
+    memset(shared, 0, thread->shared_count * sizeof *shared);
     memset(thread, 0, sizeof *thread);
     thread->phases = phases;
     thread->shared = shared;
@@ -342,12 +343,11 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     bool complete = shot->threads;
     for (uint32_t t = 0; complete && t < shot->team; t++) {
         struct sample_thread *thread = &shot->threads[t];
-        thread->phases = malloc(SAMPLE_PHASES_MOST * sizeof *thread->phases);
-        thread->shared = malloc(SAMPLE_DISPATCHES_MOST * sizeof *thread->shared);
-        thread->left = malloc(SAMPLE_LEFT_MOST * sizeof *thread->left);
+        memset(thread, 0, sizeof *thread);            /* its pages are no shot's faults */
+        thread->phases = calloc(SAMPLE_PHASES_MOST, sizeof *thread->phases);
+        thread->shared = calloc(SAMPLE_DISPATCHES_MOST, sizeof *thread->shared);
+        thread->left = calloc(SAMPLE_LEFT_MOST, sizeof *thread->left);
         complete = thread->phases && thread->shared && thread->left;
-        if (complete)
-            thread_reset(thread);     /* their pages are no shot's faults */
     }
     return complete;
 }
@@ -465,7 +465,7 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
         uint64_t absent = number < earlier.end ? earlier.faults[number] : 0;
-        if (series->rehearsal && !series->all && pages_are_few(faults > absent ? faults - absent : 0, outcome.real_ns)) {
+        if (series->rehearsal && !series->all && pages_are_few(faults > absent ? faults - absent : 0, outcome.real_ns) && !pcere_processors_beside_end()) {
             series_count(series, number);
             pcere_sample_drop(result, result->sample_count - 1);
             result->sample_run = outcome.run;

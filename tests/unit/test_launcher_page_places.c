@@ -86,7 +86,7 @@ static void after_the_region_once(void)
 static void ascending_addresses(void)
 {
     struct place_table table = found_of(false);
-    const uint64_t *found = table.places;
+    const uint32_t *found = table.places;
     const uint64_t pages[] = {4, 5, 6, 1, 2, 3, 8};
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         CU_ASSERT_EQUAL(found[pages[i]], i);
@@ -96,7 +96,7 @@ static void ascending_addresses(void)
 static void every_page_once(void)
 {
     struct place_table table = found_of(true);
-    const uint64_t *found = table.places;
+    const uint32_t *found = table.places;
     unsigned seen = 0;
     for (size_t i = 0; i < PAGES; i++) {
         CU_ASSERT_FATAL(found[i] < PAGES);
@@ -109,7 +109,7 @@ static void every_page_once(void)
 static void files_in_one_piece(void)
 {
     struct place_table table = found_of(true);
-    const uint64_t *found = table.places;
+    const uint32_t *found = table.places;
     CU_ASSERT_EQUAL(found[10], found[9] + 1);
     CU_ASSERT_EQUAL(found[11], found[10] + 1);
     CU_ASSERT_EQUAL(found[5], found[4] + 1);
