@@ -198,13 +198,41 @@ static bool may_be_known(const struct store_class *class, double most_ns)
     return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && (double)class->time_ns < most_ns;
 }
 
+/* Its region's heaviest class, of more invocations, tells how it scales. */
+static bool may_be_first(const struct store_manifest *manifest, const struct store_class *class, const struct store_class *heaviest)
+{
+    return may_be_known(class, (double)manifest->wall_ns / MEASURED_FIRST_PARTS) && heaviest && class != heaviest && heaviest->members > MEASURED_KNOWN_MEMBERS;
+}
+
+static bool is_first(const struct store_manifest *manifest, const struct store_class *class)
+{
+    uint64_t together_ns = 0;
+    bool listed = false;
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        const struct store_class *heaviest = heaviest_class(region);
+        for (size_t j = 0; j < region->class_count; j++) {
+            const struct store_class *other = &region->classes[j];
+            if (!may_be_first(manifest, other, heaviest) || other->time_ns > class->time_ns)
+                continue;
+            together_ns += other->time_ns;
+            listed |= other == class;
+        }
+    }
+    return listed && together_ns <= manifest->wall_ns / MEASURED_FIRST_TOGETHER_PARTS;
+}
+
 bool measured_is_known(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads)
 {
     bool own = threads == manifest->threads;
     double wall_ns = (double)manifest->wall_ns, together_ns = 0, captured = manifest->threads ? manifest->threads : 1;
     double times = own ? 1 : threads > captured ? threads / captured : captured / fmax(threads, 1);
     double most_ns = wall_ns / times / (own ? MEASURED_KNOWN_PARTS : MEASURED_UNSCALED_PARTS);
-    if (!may_be_known(class, most_ns) || is_held(manifest, class, threads))
+    if (is_held(manifest, class, threads))
+        return false;
+    if (is_first(manifest, class))
+        return true;
+    if (!may_be_known(class, most_ns))
         return false;
     for (size_t i = 0; i < manifest->region_count; i++)
         for (size_t j = 0; j < manifest->regions[i].class_count; j++) {

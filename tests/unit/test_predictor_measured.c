@@ -213,6 +213,36 @@ static void test_known_where_it_was_captured(void)
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
 }
 
+/* A region's first invocations count with its heaviest class, of more invocations: a seventh each, a fifth together. */
+static void test_known_by_their_region(void)
+{
+    enum { MS = 1000000 };
+    struct store_class first[] = {{.captured = true, .members = 1, .time_ns = 1300 * MS}, {.captured = true, .members = 4, .time_ns = 1400 * MS}};
+    struct store_class second[] = {{.captured = true, .members = 9, .time_ns = 2000 * MS}, {.captured = true, .members = 3, .time_ns = 700 * MS}};
+    struct store_class few[] = {{.captured = true, .members = 3, .time_ns = 900 * MS}, {.captured = true, .members = 1, .time_ns = 800 * MS}};
+    struct store_class heaviest[] = {{.captured = true, .members = 2, .time_ns = 900 * MS}, {.captured = true, .members = 50, .time_ns = 800 * MS}};
+    struct store_region regions[] = {{.classes = first, .class_count = 2}, {.classes = second, .class_count = 2}, {.classes = few, .class_count = 2},
+                                     {.classes = heaviest, .class_count = 2}};
+    const struct store_manifest manifest = {.threads = 1, .wall_ns = UINT64_C(10000) * MS, .regions = regions, .region_count = 4};
+    for (uint32_t threads = 1; threads <= 8; threads *= 2) {
+        CU_ASSERT_TRUE(measured_is_known(&manifest, &first[0], threads));
+        CU_ASSERT_TRUE(measured_is_known(&manifest, &second[1], threads));
+        CU_ASSERT_FALSE(measured_is_known(&manifest, &first[1], threads));
+        CU_ASSERT_FALSE(measured_is_known(&manifest, &few[1], threads));          /* the heavier one has as few */
+        CU_ASSERT_FALSE(measured_is_known(&manifest, &heaviest[0], threads));
+    }
+    second[1].time_ns += MS;          /* together more than a fifth */
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &first[0], 2));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &second[1], 2));
+    second[1].time_ns = 10 * MS;
+    first[0].time_ns = first[1].time_ns = 1429 * MS;          /* a seventh */
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &first[0], 2));
+    first[0].time_ns = 1300 * MS;
+    regions[0].thread_sized = (char *)(uintptr_t) "an array of threads";
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &first[0], 2));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &first[0], 1));
+}
+
 /* Repetitions of 1000 and 2000. */
 static double held(uint32_t threads, size_t count, const uint64_t *interrupted, const uint64_t *waits)
 {
@@ -265,6 +295,7 @@ static const struct unit_test tests[] = {
     {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},
     {"what took no longer than a process would, and less than a 25th, is light", test_light_where_a_process_costs_more},
     {"at the capture's number of threads, what ran up to three times is known", test_known_where_it_was_captured},
+    {"a region's first invocations count with its others", test_known_by_their_region},
     {"repetitions are grouped by process", test_groups_are_processes},
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},
