@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 37u
+#define PLAN_VERSION 38u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -183,7 +183,7 @@ struct plan_policy {
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
-    uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 0: only emptied */
+    uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 2: which is made beside the rehearsal; 0: only emptied */
     uint32_t continues;             /* as a step has it, behind the last one */
     uint32_t watch_speed;           /* 1: known work is timed beside timed runs, on all threads of the team at once */
     uint32_t stays;                 /* 1: when its result is there, the process says so by a byte (done) and waits for its turn: the same codelet with another policy */

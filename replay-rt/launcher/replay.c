@@ -21,7 +21,7 @@
 
 #define OPENING_NS 100000000u             /* of a precision: what is measured before a warm-up is decided on */
 #define ENDING_PARTS 50u                  /* of a budget: what the ends of processes and of the session may take */
-#define FILLER_PAGES_LEAST 2048u         /* captured ones: with less, its pages are made when they are needed, if ever */
+#define FILLER_POOL_BYTES (16u << 20)     /* of captured pages: shots of programs with less are not cold enough for it to be needed */
 #define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
 
 /* Where codelets run in an emulator, samples bear its name: they say nothing about this machine. */
@@ -295,8 +295,10 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     }
     if (!status && !measurement->trial && !measurement->whole_why)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
-    if (!status && policy.plan.fill && policy.plan.sample_shots && sampled.pages >= FILLER_PAGES_LEAST)
+    if (!status && policy.plan.fill && policy.plan.sample_shots && session->pool.file_bytes >= FILLER_POOL_BYTES) {
+        policy.plan.fill = 2;
         filler_make(&session->filler);
+    }
     policy.plan.rates = options->rates && !measurement->trial;
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);

@@ -24,8 +24,8 @@
 #define RANGE_PAGES_LEAST 16u             /* shorter ones are left as they are */
 #define RANGES_MOST 4096u
 #define STRETCH_PAGES 64u                 /* between pages that are known to change: made the process's own as well */
-#define REMAPPED_PAGES_LEAST 16u          /* so many at once are mapped from the file again, and copied by the kernel at one go */
-enum { PAGES_MOST = 64, STREAMS = 256, COPY_PAGES_MOST = REMAPPED_PAGES_LEAST };
+#define PIECE_PAGES_LEAST 16u             /* so many at once are worth bringing the file's pages into this process's page tables, which the kernel does so many at a time */
+enum { PAGES_MOST = 64, STREAMS = 256, COPY_PAGES_MOST = PIECE_PAGES_LEAST };
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -199,21 +199,6 @@ static uint32_t pages_take(const struct range *range, const struct stream *strea
     return taken;
 }
 
-/* From the file, at one go. Where nobody else can write there meanwhile, also into a hypervisor's page tables. */
-static bool pages_remap(const struct range *range, uint64_t start, uint64_t bytes)
-{
-    const struct codelet *codelet = ahead.memory->codelet;
-    if (mmap((void *)start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, codelet->pages_fd, (off_t)(range->source + (start - range->start)))
-        == MAP_FAILED)
-        return false;
-    if (!madvise((void *)start, bytes, MADV_POPULATE_WRITE) && codelet->plan->result.threads == 1) {
-        struct shadow_span span = {.page_bytes = ahead.page_bytes};
-        pcere_shadow_add(&span, NULL, start, start + bytes);
-        pcere_shadow_fill(&span);
-    }
-    return true;
-}
-
 static void pages_copy(uint64_t start, const void *from, uint64_t bytes)
 {
     struct uffdio_copy copy = {.dst = start, .src = (uint64_t)from, .len = bytes};
@@ -222,11 +207,40 @@ static void pages_copy(uint64_t start, const void *from, uint64_t bytes)
         atomic_fetch_add(&ahead.filled, (uint64_t)copy.copy / ahead.page_bytes);
 }
 
-/* Through a buffer: the mapped file would have to be brought into this process's page tables first. */
+/* From the file, at one go: dearer, but where a hypervisor keeps page tables of its own they are filled as well, if nobody else can write there meanwhile. */
+static bool pages_remap(const struct range *range, uint64_t start, uint64_t bytes)
+{
+    const struct codelet *codelet = ahead.memory->codelet;
+    if (codelet->plan->result.threads != 1 || pcere_shadow_is_cheap())
+        return false;
+    if (mmap((void *)start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, codelet->pages_fd, (off_t)(range->source + (start - range->start)))
+        == MAP_FAILED)
+        return false;
+    if (!madvise((void *)start, bytes, MADV_POPULATE_WRITE)) {
+        struct shadow_span span = {.page_bytes = ahead.page_bytes};
+        pcere_shadow_add(&span, NULL, start, start + bytes);
+        pcere_shadow_fill(&span);
+    }
+    return true;
+}
+
+static void piece_fill(const struct range *range, uint64_t start, uint64_t bytes)
+{
+    const unsigned char *from = range->pages + (start - range->start);
+    if (pages_remap(range, start, bytes))
+        return;
+    for (uint64_t at = 0; at < bytes; at += PIECE_PAGES_LEAST * ahead.page_bytes)
+        (void)*(const volatile unsigned char *)(from + at);
+    pages_copy(start, from, bytes);
+}
+
+/* Few pages through a buffer: the mapped file would have to be brought into this process's page tables first. */
 static void pages_fill(const struct range *range, uint64_t start, uint64_t bytes)
 {
-    if (bytes >= REMAPPED_PAGES_LEAST * ahead.page_bytes && pages_remap(range, start, bytes))
+    if (bytes >= PIECE_PAGES_LEAST * ahead.page_bytes) {
+        piece_fill(range, start, bytes);
         return;
+    }
     if (!thread.copies) {
         thread.copies = mmap(NULL, COPY_PAGES_MOST * ahead.page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         thread.copies = thread.copies == MAP_FAILED ? NULL : thread.copies;

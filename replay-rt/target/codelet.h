@@ -168,6 +168,8 @@ enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes);
 void pcere_pagemap_refresh(void);
 /* The first pages from `from` to `end`, which follow each other and are not absent (unknown ones count); there may be more behind them. False: all are absent. Kept as above. */
 bool pcere_pagemap_run(uint64_t from, uint64_t end, uint64_t page_bytes, struct plan_range *ret_run);
+/* Pages so far that were not there when they were needed: faults, and what ahead.c filled in. Only differences mean anything. */
+uint64_t pcere_faults_so_far(void);
 /* Of these pages, ascending, the kernel's answer says little: what is at several addresses may have been written at another one. They are own ones. Borrowed. */
 void pcere_pagemap_share(const struct plan_range *ranges, size_t count);
 
@@ -263,6 +265,8 @@ struct shadow_span {
 void pcere_shadow_add(struct shadow_span *span, const struct plan_mapping *mapping, uint64_t start, uint64_t end);
 /* Whatever was added: its first uses cost no more than others. Nobody may write there meanwhile. The span is empty again. */
 void pcere_shadow_fill(struct shadow_span *span);
+/* Nobody keeps such tables here, as the first pages told. False: not known yet, or they are kept. */
+bool pcere_shadow_is_cheap(void);
 
 /* ---- ahead.c ---------------------------------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #define LINE_BYTES 64u
 #define ALL_PAGES_LEAST 1024u             /* captured pages that are worth threads on processors which the team does not have */
 
-#define AHEAD_PAGES_LEAST 2048u           /* captured ones: with less, shots need no rehearsal to speak of */
+#define SAME_FAULTS_MOST 64u              /* since which pages are there was asked last: these few make no difference */
 #define HUGE_BYTES ((size_t)2 << 20)
 #define TRIED_PAGES 64u                   /* of the file, which tell what mapping a page costs */
 #define DEAR_PAGE_NS 2000u                /* usual: 100 to 300, some pages at a time */
@@ -144,7 +144,7 @@ static void filler_make(void *context, uint32_t thread, uint32_t threads)
 
 void pcere_memory_cool_ahead(const struct memory *memory)
 {
-    if (!filler && memory->first_page[memory->codelet->plan->before.count] >= AHEAD_PAGES_LEAST)
+    if (!filler && memory->codelet->plan->policy.fill > 1)
         pcere_processors_beside(filler_make, (void *)(uintptr_t)memory, memory->codelet->plan->result.threads);
 }
 
@@ -165,6 +165,7 @@ static void run_add(const struct memory *memory, struct cooling *cooling, const 
 static void runs_find(const struct memory *memory, struct cooling *cooling)
 {
     pcere_pagemap_refresh();
+    cooling->run_count = cooling->count = 0;
     for (uint64_t i = 0; i < memory->codelet->plan->before.count; i++) {
         const struct plan_copy *copy = &memory->copies[i];
         uint64_t at = copy->address, end = at + copy->pages * cooling->page_bytes;
@@ -187,9 +188,15 @@ static uint64_t own_count(const struct cooling *cooling)
 
 void pcere_memory_cool(struct memory *memory)
 {
-    struct cooling cooling = {.page_bytes = memory->codelet->plan->page_bytes};
+    static struct cooling cooling;
+    static uint64_t left_faults, others;          /* when it was left last; between that and now, since `runs` was asked for */
     pcere_processors_beside_end();
-    runs_find(memory, &cooling);
+    cooling.page_bytes = memory->codelet->plan->page_bytes;
+    others += pcere_faults_so_far() - left_faults;
+    if (!cooling.run_count || others > SAME_FAULTS_MOST) {
+        runs_find(memory, &cooling);
+        others = 0;
+    }
     cooling.written = memory->learned ? memory->written_count : own_count(&cooling);
     cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
     cooling.touches = filler_map(memory->codelet);
@@ -198,5 +205,5 @@ void pcere_memory_cool(struct memory *memory)
     else
         pcere_team_run(caches_empty, &cooling);
     pcere_team_run(filler_use, &cooling);
-    free(cooling.runs);
+    left_faults = pcere_faults_so_far();
 }

@@ -5,6 +5,7 @@
 #include "include/pcere/pagemap_scan.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define ENTRY_PRESENT (1ull << 63)
@@ -37,6 +38,12 @@ static bool is_shared(uint64_t address)
 void pcere_pagemap_refresh(void)
 {
     entry_count = runs_from = runs_end = 0;
+}
+
+uint64_t pcere_faults_so_far(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? UINT64_MAX / 2 : (uint64_t)usage.ru_minflt + pcere_ahead_filled();
 }
 
 static bool is_open(void)

@@ -364,12 +364,6 @@ static mark_function *mark_find(void)
     return function;
 }
 
-static uint64_t faults_so_far(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) ? 0 : (uint64_t)usage.ru_minflt;
-}
-
 /* The first timed run, where none came before it: pages that it had to make its own, since it writes there what was there before, are seen in its time. Then it
  * only was a rehearsal. (Not where a profiler was told that it counts.) */
 static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
@@ -400,10 +394,10 @@ static void region_time(struct run *run)
             pcere_memory_cool(&run->memory);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
         pcere_speed_await();
-        uint64_t faults = faults_so_far();
+        uint64_t faults = pcere_faults_so_far();
         struct cost cost = region_run(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
-        if (!i && !run->mark && !first_run_counts(run, faults_so_far() - faults, cost.wall_ns)) {
+        if (!i && !run->mark && !first_run_counts(run, pcere_faults_so_far() - faults, cost.wall_ns)) {
             rehearsal_end(run);
             run->populated = false;
             result->warmups = 1;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -413,12 +412,6 @@ static void series_count(struct series *series, uint32_t number)
         series->end = earlier.end;
 }
 
-static uint64_t faults_so_far(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) ? UINT64_MAX / 2 : (uint64_t)usage.ru_minflt + pcere_ahead_filled();
-}
-
 /* Shots one after the other, until they agree. False: refused. */
 static bool series_run(struct codelet *codelet, struct series *series, sample_run_fn *run, void *context)
 {
@@ -432,9 +425,9 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
             pcere_plan_await(codelet, PLAN_PHASE_REHEARSE);
             pcere_speed_await();
         }
-        uint64_t faults = faults_so_far();
+        uint64_t faults = pcere_faults_so_far();
         shot_run(codelet, number, run, context, &outcome);
-        faults = faults_so_far() - faults;
+        faults = pcere_faults_so_far() - faults;
         uint32_t work_ns = pcere_speed_after();
         result->sample_real_ns += outcome.real_ns;
         if (*outcome.refusal)

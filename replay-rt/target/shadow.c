@@ -37,6 +37,11 @@ static void uses_try(uint64_t start, uint64_t page_bytes)
     atomic_store(&uses, dear > TRIED_PAGES / 2 ? USES_DEAR : USES_CHEAP);
 }
 
+bool pcere_shadow_is_cheap(void)
+{
+    return atomic_load(&uses) == USES_CHEAP;
+}
+
 static void span_protect(const struct shadow_span *span, int protection)
 {
     uint64_t start = span->ranges[0].address, end = span->ranges[span->count - 1].address + span->ranges[span->count - 1].bytes;

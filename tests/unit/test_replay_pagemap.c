@@ -12,6 +12,11 @@ int pcere_descriptor_raise(int is)
     return is;
 }
 
+uint64_t pcere_ahead_filled(void)
+{
+    return 0;
+}
+
 size_t pcere_plan_range_from(const struct plan_range *ranges, size_t range_count, uint64_t address)
 {
     BISECT(at, 0, range_count, i, ranges[i].address + ranges[i].bytes <= address);
