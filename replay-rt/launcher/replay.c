@@ -532,6 +532,7 @@ static void unmeasured_drop(struct replay_report *report)
 static void last_process_count(struct replay_session *session, struct replay_report *report)
 {
     uint64_t start_ns = replay_session_clock_ns();
+    filler_close(&session->filler);      /* which takes a while as well, beside it */
     process_ending_wait(&session->ending);
     uint64_t end_ns = replay_session_clock_ns() - start_ns;
     if (!report->result_count)

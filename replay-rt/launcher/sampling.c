@@ -10,8 +10,8 @@
 #define REGION_PAGED_LEAST_NS 200000u     /* ... or, where making its pages the process's own takes longer than the region, shorter than this */
 #define COLD_NS_PER_BYTE 0.1              /* to fetch what is in no cache */
 #define COLD_RATIO 0.05                   /* of a region's time, from which it matters that its data are in a cache */
-#define WORTH_NS 16000000.0               /* a region is sampled so much that it takes about this long ... */
-#define RATIO_LEAST 0.005
+#define WORTH_NS 8000000.0                /* a region is sampled so much that it takes about this long ... */
+#define RATIO_LEAST 0.0025
 #define RATIO_MOST 0.10                   /* ... within these shares */
 #define WHOLE_RUNS 6u                     /* that a whole replay by itself takes about, warm-up included */
 #define GAIN_LEAST 6u                     /* a region's time over a shot's, where a whole replay runs it several times; */
@@ -22,12 +22,12 @@
 
 #define PAGES_FEW 2048u                   /* that is, of regions with less memory, shots need next to none */
 
-enum { SHOTS_USUAL = 8, BLOCKS = 4, PARTS_MOST = 4 };
+enum { SHOTS_USUAL = 8, BLOCKS = 4, PARTS_MOST = 4 };   /* SHOTS_USUAL: of such shots the shares above are */
 
 struct shots { double share_ratio; uint32_t usual, least; };   /* from this share of the program's time on */
 
 /* Shots of one process agree better than processes do: more of them pay only where nothing else makes up for an error. */
-static const struct shots shots_by_share[] = {{0.5, SHOTS_USUAL, 5}, {0.1, 3, 3}, {0, 3, 3}};
+static const struct shots shots_by_share[] = {{0.5, 5, 3}, {0, 2, 2}};
 
 /* "auto": 0; "off" and NULL: -1. */
 static enum pcere_status sample_parse(const char *sample, double *ret_ratio, struct pcere_error *error)
@@ -117,7 +117,8 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
         *ret_refusal = strdup(refusal);
         return *ret_refusal ? PCERE_OK : pcere_fail_memory(error, "a reason");
     }
-    const struct shots *shots = ratio > 0 ? shots_by_share : shots_choose(subject->share_ratio);
+    static const struct shots asked = {0, SHOTS_USUAL, 5};
+    const struct shots *shots = ratio > 0 ? &asked : shots_choose(subject->share_ratio);
     bool gains = !(ratio > 0) && !pages_cost_more(in_vivo_ns, subject);
     policy->sample_gain = !gains ? 0 : policy->warmups ? GAIN_LEAST : GAIN_LEAST_ONCE;
     policy->sample_census_ns = !(ratio > 0) ? in_vivo_ns / CENSUS_PARTS : 0;

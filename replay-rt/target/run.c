@@ -15,6 +15,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#define STACK_TOUCHED_BYTES (32u << 10)
+#define STACK_TOUCHED_STEP (4u << 10)
 #define LEARNING_WALKS 2u       /* through the regions before it */
 #define STARTS_NS 20000000u     /* threads of a new team are waited for until then */
 #define FAULT_NS 1000u           /* what a page costs that is made the process's own */
@@ -97,6 +99,14 @@ static uint64_t clock_ns(void)
     return pcere_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* A new thread's first calls find no pages of its stack: they would be the first shot's. */
+static void stack_touch(void)
+{
+    volatile unsigned char below[STACK_TOUCHED_BYTES];
+    for (size_t at = 0; at < sizeof below; at += STACK_TOUCHED_STEP)
+        below[sizeof below - 1 - at] = 0;
+}
+
 /* The entering thread works without pause while the others begin, as in a program's first region: a new thread inherits the processors that this one is
  * bound to, and begins where this one runs, until the kernel or its own binding moves it. */
 static void thread_begin(void *context, uint32_t thread, uint32_t threads)
@@ -109,8 +119,10 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
     if (thread) {
         atomic_fetch_add(&run->begun, 1);
         pcere_identity_take(run->codelet, thread);
-        if (!known)
+        if (!known) {
             pcere_crash_watch_thread();
+            stack_touch();
+        }
         known = true;
         return;
     }

@@ -23,6 +23,8 @@
 #define MADE_COST_MOST 0.1                /* ... what more of them cost, they do in no region, where this is a share of its time that matters */
 #define MADE_TRIED 32u                    /* pages that tell what one costs */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
+#define TASK_SHOTS_LEAST 3u               /* with fewer nobody knows how much subtrees differ */
+#define TREND_SHOTS_FEW 4u
 #define INTERVAL_TASKS_MOST 0.15          /* ... of shots of tasks: a wider one means that subtrees differ so much that none may have met those that decide */
 
 struct sample_shot pcere_sample_shot;
@@ -314,14 +316,31 @@ static void census_run(void *context)
     census->codelet->plan->result.sample_real_ns += raw_ns() - begin_ns;
 }
 
+/* Lists of a thread, one behind the other. */
+enum { PHASES_BYTES = SAMPLE_PHASES_MOST * sizeof(struct sample_phase), SHARED_BYTES = SAMPLE_DISPATCHES_MOST * sizeof(struct sample_shared),
+       LISTS_BYTES = PHASES_BYTES + SHARED_BYTES + SAMPLE_LEFT_MOST * sizeof(struct sample_left) };
+
 static void threads_free(struct sample_shot *shot)
 {
-    for (uint32_t t = 0; shot->threads && t < shot->team; t++) {
-        free(shot->threads[t].phases);
-        free(shot->threads[t].shared);
-        free(shot->threads[t].left);
-    }
+    for (uint32_t t = 0; shot->threads && t < shot->team; t++)
+        if (shot->threads[t].phases)
+            munmap(shot->threads[t].phases, LISTS_BYTES);
     free(shot->threads);
+}
+
+/* Most of them stay empty, and have no pages. Those that each shot needs are no shot's faults. */
+static bool lists_map(struct sample_thread *thread)
+{
+    char *lists = mmap(NULL, LISTS_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (lists == MAP_FAILED)
+        return false;
+    thread->phases = (struct sample_phase *)(void *)lists;
+    thread->shared = (struct sample_shared *)(void *)(lists + PHASES_BYTES);
+    thread->left = (struct sample_left *)(void *)(lists + PHASES_BYTES + SHARED_BYTES);
+    *(volatile uint64_t *)&thread->phases->wait_ns = 0;
+    *(volatile uint32_t *)&thread->shared->phase = 0;
+    *(volatile uint32_t *)&thread->left->phase = 0;
+    return true;
 }
 
 static bool shot_prepare(struct codelet *codelet, const struct codelet_region *region)
@@ -339,15 +358,12 @@ static bool shot_prepare(struct codelet *codelet, const struct codelet_region *r
     shot->one_block = region->sampling & CODELET_SAMPLE_ONE_BLOCK;
     shot->once = region->sampling & CODELET_SAMPLE_ONCE;
     shot->threads = aligned_alloc(128, shot->team * sizeof *shot->threads);
-    bool complete = shot->threads;
-    for (uint32_t t = 0; complete && t < shot->team; t++) {
-        struct sample_thread *thread = &shot->threads[t];
-        memset(thread, 0, sizeof *thread);            /* its pages are no shot's faults */
-        thread->phases = calloc(SAMPLE_PHASES_MOST, sizeof *thread->phases);
-        thread->shared = calloc(SAMPLE_DISPATCHES_MOST, sizeof *thread->shared);
-        thread->left = calloc(SAMPLE_LEFT_MOST, sizeof *thread->left);
-        complete = thread->phases && thread->shared && thread->left;
-    }
+    if (!shot->threads)
+        return false;
+    memset(shot->threads, 0, shot->team * sizeof *shot->threads);
+    bool complete = true;
+    for (uint32_t t = 0; complete && t < shot->team; t++)
+        complete = lists_map(&shot->threads[t]);
     return complete;
 }
 
@@ -392,8 +408,8 @@ static bool refuse(struct codelet *codelet, const char *reason)
     return false;
 }
 
-/* Numbers of shots: the first, and behind the last. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be. */
-struct series { uint32_t first, end, samples_most; bool rehearsal, all; sample_run_fn *forget; double made_pages; };
+/* Numbers of shots: the first, and behind the last. enough: so many count at most, unless later ones are faster. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be. */
+struct series { uint32_t first, end, samples_most; uint64_t enough; bool rehearsal, all; sample_run_fn *forget; double made_pages; };
 
 /* Of this process, with other numbers of threads as well: which shots ran, and how many faults each still had when it was timed, of pages that are absent each time. */
 static struct { uint32_t end; uint64_t faults[SAMPLE_SHOTS_MOST]; } earlier;
@@ -471,9 +487,9 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         if (series->rehearsal && result->sample_count == series->samples_most)
             series->end = number + 1;
         if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !pcere_sample_trend_found(result)
-            && (result->sample_count >= policy->sample_shots / 2 || pcere_sample_half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
+            && (result->sample_count >= series->enough || pcere_sample_half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
             break;
-        if (!series->rehearsal && result->sample_count == policy->sample_shots / 2 && number + 1 < series->end)
+        if (!series->rehearsal && result->sample_count == policy->sample_shots / 2 && number + 1 < series->end && pcere_sample_trend_found(result))
             pcere_sample_drop(result, result->sample_count / 2);
     }
     return true;
@@ -512,6 +528,51 @@ bool pcere_sample_may(struct codelet *codelet, const struct codelet_region *regi
     return !known || refuse(codelet, known);
 }
 
+/* Rehearsed, and then timed. False: refused. */
+static bool series_measure(struct codelet *codelet, struct series *series, sample_run_fn *run, sample_run_fn *rehearsed, void *context)
+{
+    series->rehearsal = rehearsed != NULL;
+    if (!series_run(codelet, series, run, context))
+        return false;
+    if (!series->rehearsal)
+        return true;
+    rehearsed(context);
+    series->rehearsal = false;
+    return series_run(codelet, series, run, context);
+}
+
+/* A third shot joins two that differ. */
+static bool pair_join(struct codelet *codelet, struct series *series, sample_run_fn *run, sample_run_fn *rehearsed, void *context)
+{
+    struct plan_result *result = &codelet->plan->result;
+    uint64_t samples_ns[2], iterations_run = result->sample_run;
+    uint32_t works_ns[2];
+    double made_pages = series->made_pages;
+    memcpy(samples_ns, result->samples_ns, sizeof samples_ns);
+    memcpy(works_ns, result->works_ns, sizeof works_ns);
+    series->first = series->end;
+    series->end++;
+    series->all = true;
+    if (!series_measure(codelet, series, run, rehearsed, context))
+        return false;
+    if (result->sample_count != 1)
+        return refuse(codelet, "its shots differ, and there was no other one");
+    result->samples_ns[2] = result->samples_ns[0];
+    result->works_ns[2] = result->works_ns[0];
+    memcpy(result->samples_ns, samples_ns, sizeof samples_ns);
+    memcpy(result->works_ns, works_ns, sizeof works_ns);
+    result->sample_count = 3;
+    result->sample_run += iterations_run;
+    series->made_pages += made_pages;
+    return true;
+}
+
+/* Of four shots in all, one in 24 fall by chance. */
+static bool trend_decides(const struct plan_result *result)
+{
+    return result->sample_count > TREND_SHOTS_FEW && pcere_sample_trend_found(result);
+}
+
 bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
                          void *context)
 {
@@ -525,25 +586,23 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census, &result->sample_real_ns, policy->sample_census_ns) : NULL;
     if (uncounted)
         return refuse(codelet, uncounted);
-    struct series series = {.end = policy->sample_shots, .samples_most = policy->sample_shots / 2, .forget = rehearsed};    /* more only where they do not agree */
+    uint32_t usual = policy->sample_shots / 2;         /* more only where they do not agree */
+    if (pcere_sample_shot.tasks && usual < TASK_SHOTS_LEAST)
+        usual = TASK_SHOTS_LEAST;
+    struct series series = {.end = policy->sample_shots, .samples_most = usual, .enough = usual, .forget = rehearsed};
     for (bool settled = false; !settled;) {
-        series.rehearsal = rehearsed != NULL;
-        if (!series_run(codelet, &series, run, context))
+        if (!series_measure(codelet, &series, run, rehearsed, context))
             return false;
-        if (series.rehearsal) {
-            rehearsed(context);
-            series.rehearsal = false;
-            if (!series_run(codelet, &series, run, context))
-                return false;
-        }
-        settled = series.end == policy->sample_shots || !pcere_sample_trend_found(result);
+        settled = series.end == policy->sample_shots || !trend_decides(result);
         if (!settled) {
             rehearsed(context);
             series.end = series.samples_most = policy->sample_shots;
             series.all = true;
         }
     }
-    if (pcere_sample_trend_found(result))
+    if (rehearsed && series.end < policy->sample_shots && pcere_sample_pair_differs(result) && !pair_join(codelet, &series, run, rehearsed, context))
+        return false;
+    if (trend_decides(result))
         return refuse(codelet, "each shot is faster than the one before: its data are warm in the program and cold in a sample");
     if (rehearsed && !pcere_sample_shot.tasks && makes_too_many(codelet, &series))
         return refuse(codelet, "its shots make pages of which it makes each once, for several of its loops");

@@ -59,6 +59,8 @@ double pcere_sample_half_width(const uint64_t *samples_ns, uint64_t count);
 /* Later shots are faster than earlier ones: Mann and Kendall's test, one-sided, at about 5 %, where the difference matters, and where the processor's own
  * speed, as told by the known work beside each, does not explain it. */
 bool pcere_sample_trend_found(const struct plan_result *result);
+/* There are just two, which lie too far apart to be all. */
+bool pcere_sample_pair_differs(const struct plan_result *result);
 /* The first ones go. */
 void pcere_sample_drop(struct plan_result *result, uint64_t count);
 /* One shot far above others that agree, of more than `least`, was disturbed by something that no clock of ours sees: it goes. */

@@ -8,6 +8,7 @@
 #define OUTLIER_AMONG 4u                  /* shots at least */
 #define OUTLIER_OTHERS 0.05               /* how far apart the others lie at most */
 #define OUTLIER_RATIO 1.25
+#define PAIR_RATIO 0.12                   /* two shots that lie farther apart say too little */
 #define TREND_LEAST 1.03                  /* earlier shots over later ones: the data were still getting warm */
 
 double pcere_sample_half_width(const uint64_t *samples_ns, uint64_t count)
@@ -48,6 +49,12 @@ bool pcere_sample_trend_found(const struct plan_result *result)
         by_work[i] = times[i] / (result->works_ns[i] ? (double)result->works_ns[i] : 1);
     }
     return is_falling(times, count) && (!told || is_falling(by_work, count));
+}
+
+bool pcere_sample_pair_differs(const struct plan_result *result)
+{
+    double a = (double)result->samples_ns[0], b = (double)result->samples_ns[1];
+    return result->sample_count == 2 && fabs(a - b) > PAIR_RATIO * (a + b) / 2;
 }
 
 void pcere_sample_drop(struct plan_result *result, uint64_t count)
