@@ -172,7 +172,8 @@ struct plan_policy {
     uint32_t learn;                 /* 1: a first untimed run learns what is written, later only that is restored; 0: restore all */
     uint32_t warmups;               /* untimed runs before the first timed one, the learning run included */
     uint32_t repeat_least, repeat_most;     /* timed runs: at least, at most (PLAN_SAMPLES) */
-    uint32_t sample_shots;          /* 0: replay it whole. Else sample inside the region if that can be: shots at most (8 to 16; half of them where later ones are not faster), */
+    uint32_t sample_shots;          /* 0: replay it whole. Else sample inside the region if that can be: shots at most (4 to 16), */
+    uint32_t sample_shots_usual;    /* where later ones are not faster, and two do not differ, */
     uint32_t sample_shots_least;    /* and at least, even where they agree; */
     uint32_t sample_blocks;         /* blocks of iterations of one loop in one shot at most (1 to 8); */
     uint32_t sample_parts;          /* threads of the largest team that this process will have, if loops are to be sampled so that it finds their pages; at most 4; 0: as each team is */

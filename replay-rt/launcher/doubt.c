@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-
 static double mean_ns(const struct store_sample *sample, size_t first, size_t count)
 {
     double sum_ns = 0;
@@ -39,16 +38,17 @@ bool doubt_found(const struct store_sample *sample, double most_ns)
     return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
 }
 
-const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns)
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, double share_ratio)
 {
-    if (!(sample->sampled_ratio > 0) || !sample->sample_count)
+    double values[PLAN_SAMPLES];
+    size_t count = sample->sample_count < PLAN_SAMPLES ? sample->sample_count : PLAN_SAMPLES;
+    if (!(sample->sampled_ratio > 0) || !count)
         return NULL;
-    double mean = mean_ns(sample, 0, sample->sample_count), squares = 0;
-    for (size_t i = 0; i < sample->sample_count; i++)
-        squares += ((double)sample->samples_ns[i] - mean) * ((double)sample->samples_ns[i] - mean);
-    size_t freedom = sample->sample_count - 1;
-    double half_ns = freedom ? statistics_student_quantile(freedom) * sqrt(squares / (double)freedom / (double)sample->sample_count) : 0;
-    if (half_ns > DOUBT_SHOTS_RATIO * mean)
+    for (size_t i = 0; i < count; i++)
+        values[i] = (double)sample->samples_ns[i];
+    double mean = statistics_mean(values, count), half_most = share_ratio > 0 ? DOUBT_PROGRAM_RATIO / share_ratio : DOUBT_SHOTS_MOST_RATIO;
+    half_most = fmax(fmin(half_most, DOUBT_SHOTS_MOST_RATIO), DOUBT_SHOTS_RATIO);
+    if (count > 1 && statistics_shots_half(values, count) > half_most * mean)
         return "parts of it lie too far apart";
     if (reference_ns && fabs(mean / (double)reference_ns - 1) > DOUBT_SHOTS_RATIO)
         return "parts of it do not take what they take in the program";

@@ -26,13 +26,15 @@ double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads);
  * several timed runs: all are above it. */
 bool doubt_found(const struct store_sample *sample, double most_ns);
 
-#define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region */
+#define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region; */
+#define DOUBT_PROGRAM_RATIO 0.02          /* ... but for an interval that makes no more than this of the program's time, */
+#define DOUBT_SHOTS_MOST_RATIO 0.4        /* ... up to this */
 #define DOUBT_WHOLE_RUNS 3u               /* that a whole replay takes at the least, */
 #define DOUBT_WHOLE_PARTS 10u             /* ... and the part of what its class took that it may take then */
 
 /* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
- * vivo to compare with), since a shot does not find in the caches what the region does. */
-const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns);
+ * vivo to compare with), since a shot does not find in the caches what the region does. share_ratio: what the class makes of the program's time. */
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, double share_ratio);
 
 struct replay_whole {                     /* what a class took by whole replays of a session */
     const struct replay_target *target;

@@ -22,7 +22,7 @@
 
 #define PAGES_FEW 2048u                   /* that is, of regions with less memory, shots need next to none */
 
-enum { SHOTS_USUAL = 8, BLOCKS = 4, PARTS_MOST = 4 };   /* SHOTS_USUAL: of such shots the shares above are */
+enum { SHOTS_USUAL = 8, SHOTS_ROOM = 6, BLOCKS = 4, PARTS_MOST = 4 };   /* SHOTS_USUAL: of such shots the shares above are */
 
 struct shots { double share_ratio; uint32_t usual, least; };   /* from this share of the program's time on */
 
@@ -126,7 +126,8 @@ enum pcere_status sampling_choose(const struct replay_options *options, const st
         ratio = WORTH_NS / (double)in_vivo_ns;
         ratio = ratio < RATIO_LEAST ? RATIO_LEAST : ratio > RATIO_MOST ? RATIO_MOST : ratio;
     }
-    policy->sample_shots = 2 * shots->usual;      /* where the first ones only warm the data */
+    policy->sample_shots_usual = shots->usual;
+    policy->sample_shots = 2 * shots->usual > SHOTS_ROOM ? 2 * shots->usual : SHOTS_ROOM;      /* where the first ones only warm the data, or differ */
     policy->sample_shots_least = shots->least;
     policy->sample_blocks = BLOCKS;
     policy->sample_parts = subject->pages < PAGES_FEW ? 0 : parts_choose(options, threads ? threads : 1);

@@ -441,7 +441,7 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     uint32_t threads = result->sample.threads;
     bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
     const char *why = own && is_sampled_auto(warming->session) && !sibling_agrees(warming, &result->sample)
-                          ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0) : NULL;
+                          ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0, (double)warming->target->class->time_ns / ((double)manifest->wall_ns + 1)) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
     uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? warming_before_ns(warming) : 0);
     uint64_t in_vivo_ns = threads > captured ? run_ns / threads * captured : run_ns;

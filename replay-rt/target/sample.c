@@ -393,6 +393,7 @@ static const char *refusal_known(const struct codelet *codelet, const struct cod
     if (codelet->plan->result.threads > processors)
         return "it has more threads than there are processors";
     if (!(policy->sample_fraction > 0 && policy->sample_fraction <= 1) || policy->sample_shots < 4 || policy->sample_shots > SAMPLE_SHOTS_MOST
+        || policy->sample_shots_usual < 2 || policy->sample_shots_usual > policy->sample_shots
         || policy->sample_blocks < 1 || policy->sample_blocks > SAMPLE_BLOCKS_MOST / SAMPLE_PARTS_MOST)
         return "the plan's sampling makes no sense";
     return NULL;
@@ -489,7 +490,7 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         if (!series->rehearsal && result->sample_count >= policy->sample_shots_least && !pcere_sample_trend_found(result)
             && (result->sample_count >= series->enough || pcere_sample_half_width(result->samples_ns, result->sample_count) <= INTERVAL_GOOD))
             break;
-        if (!series->rehearsal && result->sample_count == policy->sample_shots / 2 && number + 1 < series->end && pcere_sample_trend_found(result))
+        if (!series->rehearsal && result->sample_count == policy->sample_shots_usual && number + 1 < series->end && pcere_sample_trend_found(result))
             pcere_sample_drop(result, result->sample_count / 2);
     }
     return true;
@@ -586,7 +587,7 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     const char *uncounted = pcere_sample_shot.tasks ? pcere_sample_tasks_begin(census_run, &census, &result->sample_real_ns, policy->sample_census_ns) : NULL;
     if (uncounted)
         return refuse(codelet, uncounted);
-    uint32_t usual = policy->sample_shots / 2;         /* more only where they do not agree */
+    uint32_t usual = policy->sample_shots_usual;         /* more only where they do not agree */
     if (pcere_sample_shot.tasks && usual < TASK_SHOTS_LEAST)
         usual = TASK_SHOTS_LEAST;
     struct series series = {.end = policy->sample_shots, .samples_most = usual, .enough = usual, .forget = rehearsed};

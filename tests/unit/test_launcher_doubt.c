@@ -37,15 +37,20 @@ static void what_is_known_holds_at_other_numbers_of_threads(void)
 
 static void shots_that_do_not_stand_for_their_region(void)
 {
-    struct store_sample near = SAMPLE(980, 1000, 1020), apart = SAMPLE(800, 1000, 1200, 900, 1100, 700, 1300, 1000), whole = SAMPLE(100, 1900);
-    near.sampled_ratio = apart.sampled_ratio = 0.1;
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 880));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 1170));
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 860));      /* the program finds its data in the caches, */
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 1200));     /* or the shots do */
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100));
+    struct store_sample near = SAMPLE(980, 1000, 1020), apart = SAMPLE(700, 1000, 1300, 850, 1150, 600, 1400, 1000), whole = SAMPLE(100, 1900), pair = SAMPLE(960, 1040),
+                        wild = SAMPLE(500, 1500);
+    near.sampled_ratio = apart.sampled_ratio = pair.sampled_ratio = wild.sampled_ratio = 0.1;
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0, 0.5));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 880, 0.5));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 1170, 0.5));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 860, 0.5));      /* the program finds its data in the caches, */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 1200, 0.5));     /* or the shots do */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0.5));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0.13));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&apart, 0, 0.1));      /* half of its interval is 19 %, which is less than 2 % of the program */
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&pair, 0, 0.5));       /* two say next to nothing of how they scatter: that is taken to be usual */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&wild, 0, 0.01));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100, 0.5));
 }
 
 static void a_whole_replay_is_a_small_part_of_its_class(void)
