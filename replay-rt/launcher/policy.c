@@ -12,6 +12,8 @@
 #define WARM_NS 10000000u                 /* after an untimed run of this length nothing is left to warm: it went through all that caches hold */
 #define MAPPED_PARTS 10u                  /* ... and to map it, in such parts of that */
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
+#define TIMED_PARTS 6u                    /* of what a class may cost: for timed runs of one process. More of them tell little, since another process would take another time, */
+#define SETTLE_PARTS 3u                   /* ... and for untimed ones that get faster */
 #define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
@@ -118,8 +120,8 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     policy->allowed_ns = allowed_ns ? allowed_ns : 1;
     policy->budget_ns = least_of(policy->budget_ns, policy->allowed_ns);
     if (policy->plan.warmups) {
-        policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / PROCESSES_MOST + 1);
-        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns);
+        policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / TIMED_PARTS + 1);
+        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns / SETTLE_PARTS + 1);
         return;
     }
     policy->plan.repeat_least = policy->samples_least = COLD_LEAST;
