@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 38u
+#define PLAN_VERSION 39u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -127,6 +127,7 @@ struct plan_step {                  /* a region that ran before this one: it is 
     uint32_t timed;                 /* 1: it is timed as the region is, where that is timed: result.steps */
     uint32_t continues;             /* 1: what runs before it here (the region itself before the first step) ran before it in the program: its data may be
                                        what that left, of another invocation; what lies in long stretches of `changed` is data */
+    uint64_t move_first, move_count;    /* in `step_moves`, as struct replay_plan has it */
 };
 struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES runs at most */
     uint64_t count;
@@ -364,6 +365,11 @@ struct replay_plan {
     struct plan_table steps;        /* struct plan_step, in their order: what precedes the region */
     struct plan_table step_words;   /* uint64_t */
     struct plan_table step_copies;  /* struct plan_copy */
+    struct plan_table step_moves;   /* struct plan_copy: what is not there before a step, or the region, where the one before it has run, the region before the first step;
+                                       as captures say, and as long as steps may continue */
+    uint64_t region_move_first, region_move_count;
+    uint32_t moves_known;           /* 1: these are there; 0: which they are is to be learnt by walks */
+    uint32_t unused;
     struct plan_result result;
 };
 

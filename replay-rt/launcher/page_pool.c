@@ -166,12 +166,16 @@ void page_pool_give_back(const struct page_pool *pool, const struct store_run *r
     place_table_give_back(&pool->table, runs, count);
 }
 
+uint64_t page_pool_page(const struct page_pool *pool, uint64_t offset)
+{
+    if (offset < pool->pages_offset || offset >= pool->file_bytes)
+        return (uint64_t)PAGE_NOWHERE + offset / pool->page_bytes;
+    return pool->table.pages[(offset - pool->pages_offset) / pool->page_bytes];
+}
+
 bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b)
 {
-    if (a == b || a < pool->pages_offset || b < pool->pages_offset || a >= pool->file_bytes || b >= pool->file_bytes)
-        return a == b;
-    const uint32_t *pages = pool->table.pages;
-    return pages[(a - pool->pages_offset) / pool->page_bytes] == pages[(b - pool->pages_offset) / pool->page_bytes];
+    return a == b || page_pool_page(pool, a) == page_pool_page(pool, b);
 }
 
 /* What is written at once the file system may lay into one piece of the machine's memory, which processors find their way in much faster than in memory that was given page by page, as the

@@ -50,6 +50,8 @@ uint64_t page_pool_offset(const struct page_pool *pool, uint64_t page, uint64_t 
 /* The same, of a codelet's own, as place_table_take has it; and the end of its turn. */
 uint64_t page_pool_take(const struct page_pool *pool, uint64_t page, uint64_t most, uint64_t *ret_together);
 void page_pool_give_back(const struct page_pool *pool, const struct store_run *runs, size_t count);
+/* Which page of the store is at this offset; of what is no such page, some number that no page of the store has. */
+uint64_t page_pool_page(const struct page_pool *pool, uint64_t offset);
 /* Have the pages at these two offsets the same content, as far as the store knows? */
 bool page_pool_same(const struct page_pool *pool, uint64_t a, uint64_t b);
 /* At the end of a session: what is there stays for the next one, if the file is the cache's. */

@@ -256,6 +256,10 @@ static void steps_add(struct text *out, struct text *strings, const struct plan_
     }
     plan->step_words = table_add(out, steps ? steps->words : NULL, steps ? steps->word_count : 0, sizeof(uint64_t));
     plan->step_copies = table_add(out, steps ? steps->copies : NULL, steps ? steps->copy_count : 0, sizeof(struct plan_copy));
+    plan->step_moves = table_add(out, steps ? steps->moves : NULL, steps ? steps->move_count : 0, sizeof(struct plan_copy));
+    plan->region_move_first = steps ? steps->region_move_first : 0;
+    plan->region_move_count = steps ? steps->region_move_count : 0;
+    plan->moves_known = steps && steps->moves_known;
 }
 
 static enum pcere_status plan_publish(const struct text *text, struct plan_file *ret_file, struct pcere_error *error)

@@ -372,5 +372,6 @@ void plan_steps_done(struct plan_steps *steps)
 {
     free(steps->words);
     free(steps->copies);
+    free(steps->moves);
     *steps = (struct plan_steps){0};
 }

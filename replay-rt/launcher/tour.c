@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "replay-rt/launcher/policy.h"
 #include "replay-rt/launcher/sampling.h"
+#include "replay-rt/launcher/tour_moves.h"
 #include "replay-rt/launcher/warming.h"
 #include "replay-rt/ranges.h"
 
@@ -171,25 +172,40 @@ static void tour_lay_out(const struct tours *tours, size_t first, size_t count, 
     tour->count = count;
 }
 
-/* What any of them is known to write, as far as the process has it from the start, is made its own at once. */
-static bool changes_join(struct replay_session *session, struct tour *tour)
+/* Of all stops. What any of them is known to write, as far as the process has it from the start, is made its own at once. */
+static bool changes_join(struct tour *tour, const struct store_codelet *const *codelets, uint64_t page_bytes)
 {
     struct plan_range *ranges = NULL;
     size_t count = 0, capacity = 0;
-    uint64_t page_bytes = store_manifest(session->store)->page_size;
     bool room = true;
-    for (size_t i = 0; room && i < tour->count; i++) {
-        struct store_codelet codelet;
-        if (store_codelet_load(session->store, tour->stops[i].class->codelet, &codelet, NULL))
-            continue;
-        for (size_t j = 0; room && j < codelet.after_count; j++)
+    for (size_t i = 0; room && i < tour->count; i++)
+        for (size_t j = 0; room && j < codelets[i]->after_count; j++)
             if ((room = array_reserve(&ranges, &capacity, count + 1, sizeof *ranges)))
-                ranges[count++] = (struct plan_range){codelet.after[j].address, codelet.after[j].count * page_bytes};
-        store_codelet_done(&codelet);
-    }
+                ranges[count++] = (struct plan_range){codelets[i]->after[j].address, codelets[i]->after[j].count * page_bytes};
     room = room && codelet_memory_change(&tour->memory, ranges, plan_ranges_merge(ranges, count), page_bytes);
     free(ranges);
     return room;
+}
+
+/* What stops change, and what that leaves to be laid down between them; where some only touch memory, walks find the latter out. */
+static enum pcere_status stops_join(const struct tours *tours, struct tour *tour, bool all_run, struct pcere_error *error)
+{
+    struct store_codelet others[PLAN_STEPS_MAX];
+    const struct store_codelet *codelets[PLAN_STEPS_MAX + 1];
+    uint64_t page_bytes = store_manifest(tours->session->store)->page_size;
+    size_t loaded = 0;
+    enum pcere_status status = PCERE_OK;
+    for (; !status && loaded + 1 < tour->count; loaded += !status) {
+        status = store_codelet_load(tours->session->store, tour->stops[loaded].class->codelet, &others[loaded], error);
+        codelets[loaded] = &others[loaded];
+    }
+    codelets[tour->count - 1] = &tour->codelet;
+    if (!status && (!changes_join(tour, codelets, page_bytes)
+                    || (all_run && !tour_moves_find(&tour->memory, codelets, tour->continues[tour->count - 1], page_bytes, &tour->steps))))
+        status = pcere_fail_memory(error, "the pages of a codelet");
+    while (loaded > 0)
+        store_codelet_done(&others[--loaded]);
+    return status;
 }
 
 static enum pcere_status tour_prepare(struct tours *tours, struct tour *tour, struct pcere_error *error)
@@ -207,8 +223,6 @@ static enum pcere_status tour_prepare(struct tours *tours, struct tour *tour, st
         status = codelet_memory_new(session->store, &session->pool, &tour->codelet, &session->images, false, &tour->memory, error);
     if (!status)
         status = predecessors_prepare(session, &tour->codelet, &tour->memory, tour->stops, tour->count - 1, &tour->steps, &touched, error);
-    if (!status && !changes_join(session, tour))
-        status = pcere_fail_memory(error, "the pages of a codelet");
     for (size_t i = 0; !status && i + 1 < tour->count; i++) {
         if (tour->steps.items[i].touched)
             tour->members[i] = TOUR_NOBODY;
@@ -216,7 +230,7 @@ static enum pcere_status tour_prepare(struct tours *tours, struct tour *tour, st
         tour->steps.items[i].continues = !touched && tour->continues[i];
     }
     tour->continues[tour->count - 1] &= !touched;
-    return status;
+    return status ? status : stops_join(tours, tour, !touched, error);
 }
 
 static void tour_done(struct tour *tour)

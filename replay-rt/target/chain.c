@@ -32,8 +32,11 @@ struct chain {
     const struct plan_step *steps;
     struct state *states;             /* step_count + 1 */
     size_t step_count;
-    const struct state *turn;         /* whose pages all threads move, or touch */
+    const struct state *turn;         /* whose pages all threads touch, */
+    const struct page_move *laid;     /* ... or lay out */
+    size_t laid_count;
     bool begun;                       /* memory was laid out for some state: before that there is nothing to go on with */
+    bool known;                       /* the plan has all moves */
 };
 
 static void *array_new(struct chain *chain, size_t count, size_t item_bytes)
@@ -91,6 +94,48 @@ static void own_pages_adjust(const struct chain *chain, const struct state *stat
     }
 }
 
+static void move_add(struct chain *chain, struct state *state, const struct page_move *move)
+{
+    struct moves *moves = &state->moves;
+    if (moves->count == moves->capacity) {
+        size_t capacity = moves->capacity ? 2 * moves->capacity : 1024;
+        struct page_move *grown = realloc(moves->items, capacity * sizeof *grown);
+        if (!grown)
+            pcere_plan_end(chain->memory->codelet, PLAN_FAILED, "no memory for the regions before this one");
+        moves->items = grown;
+        moves->capacity = capacity;
+    }
+    moves->items[moves->count++] = *move;
+}
+
+static void moves_take(struct chain *chain, struct state *state, uint64_t first, uint64_t count)
+{
+    const struct memory *memory = chain->memory;
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    const struct plan_copy *copies = PLAN_TABLE(memory->codelet, step_moves, struct plan_copy) + first;
+    for (uint64_t i = 0; i < count; i++)
+        for (uint64_t page = 0; page < copies[i].pages; page++) {
+            const struct page_move move = {copies[i].address + page * page_bytes, copies[i].source + (copies[i].zero ? 0 : page * page_bytes), copies[i].zero};
+            if (pcere_memory_protection(memory, move.address) & PROT_WRITE)
+                move_add(chain, state, &move);
+        }
+}
+
+/* The plan's moves hold for data that may continue. */
+static bool moves_hold(const struct chain *chain, bool may_continue)
+{
+    const struct replay_plan *plan = chain->memory->codelet->plan;
+    bool continues = plan->policy.continues;
+    for (size_t i = 0; i < chain->step_count; i++)
+        continues |= chain->steps[i].continues != 0;
+    return plan->moves_known && (may_continue || !continues);
+}
+
+bool pcere_chain_is_known(const struct chain *chain)
+{
+    return chain && chain->known;
+}
+
 struct chain *pcere_chain_new(struct memory *memory, bool may_continue)
 {
     const struct replay_plan *plan = memory->codelet->plan;
@@ -111,21 +156,12 @@ struct chain *pcere_chain_new(struct memory *memory, bool may_continue)
         state->continues = may_continue && (i < chain->step_count ? chain->steps[i].continues : plan->policy.continues);
         state->known = array_new(chain, memory->first_page[plan->before.count] + state->own_count, 1);
     }
-    return chain;
-}
-
-static void move_add(struct chain *chain, struct state *state, const struct page_move *move)
-{
-    struct moves *moves = &state->moves;
-    if (moves->count == moves->capacity) {
-        size_t capacity = moves->capacity ? 2 * moves->capacity : 1024;
-        struct page_move *grown = realloc(moves->items, capacity * sizeof *grown);
-        if (!grown)
-            pcere_plan_end(chain->memory->codelet, PLAN_FAILED, "no memory for the regions before this one");
-        moves->items = grown;
-        moves->capacity = capacity;
+    chain->known = moves_hold(chain, may_continue);
+    for (size_t i = 0; chain->known && i <= chain->step_count; i++) {
+        bool region = i == chain->step_count;
+        moves_take(chain, &chain->states[i], region ? plan->region_move_first : chain->steps[i].move_first, region ? plan->region_move_count : chain->steps[i].move_count);
     }
-    moves->items[moves->count++] = *move;
+    return chain;
 }
 
 static const unsigned char zero_page[1u << 16];
@@ -188,10 +224,9 @@ static void moves_learn(struct chain *chain, struct state *state)
 static void pages_lay(void *context, uint32_t thread, uint32_t threads)
 {
     const struct chain *chain = context;
-    const struct moves *moves = &chain->turn->moves;
     uint64_t page_bytes = chain->memory->codelet->plan->page_bytes;
-    for (size_t i = moves->count * thread / threads; i < moves->count * (thread + 1) / threads; i++)
-        pcere_page_move(chain->memory->codelet, &moves->items[i], page_bytes);
+    for (size_t i = chain->laid_count * thread / threads; i < chain->laid_count * (thread + 1) / threads; i++)
+        pcere_page_move(chain->memory->codelet, &chain->laid[i], page_bytes);
     pcere_pages_moved();
 }
 
@@ -209,11 +244,14 @@ static void pages_touch(void *context, uint32_t thread, uint32_t threads)
 
 static void state_enter(struct chain *chain, struct state *state, bool learn)
 {
+    bool first = chain->known && !chain->begun;
     chain->turn = state;
-    if (learn)
+    if (learn && !chain->known)
         moves_learn(chain, state);
+    chain->laid = first ? state->own : state->moves.items;       /* until then memory is the region's */
+    chain->laid_count = first ? state->own_count : state->moves.count;
     pcere_team_run(pages_lay, chain);
-    if (!chain->begun && state->continues) {      /* the next time there is something to go on with */
+    if (!chain->known && !chain->begun && state->continues) {      /* the next time there is something to go on with */
         state->moves.count = 0;
         memset(state->known, 0, chain->memory->first_page[chain->memory->codelet->plan->before.count] + state->own_count);
     }

@@ -482,6 +482,8 @@ struct chain;
 /* The plan's steps; NULL if there are none. After the overlay was applied. `may_continue`: what any of the regions finds in arrays decides neither where
  * it goes nor what it reads, as far as is known. */
 struct chain *pcere_chain_new(struct memory *memory, bool may_continue);
+/* What is to be laid out is known from the plan: no walk has to find it out. */
+bool pcere_chain_is_known(const struct chain *chain);
 typedef void chain_step_fn(void *context, size_t step);
 /* Which pages to lay out before a step, the first two times must find out. The second one learns only what the region itself leaves to the first step, if what
  * steps write does not depend on chance. */

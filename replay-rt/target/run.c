@@ -361,7 +361,7 @@ static void region_warm(struct run *run)
         run->codelet->plan->result.warmups = 1;
         rehearsal_end(run);
     }
-    for (uint32_t i = 0; !run->walked && !run->warm && i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
+    for (uint32_t i = 0; !run->walked && !run->warm && !(run->tours && pcere_chain_is_known(run->chain)) && i < policy->warmups && !(i > 1 && policy->warm_ns && last_ns >= policy->warm_ns); i++)
         last_ns = run_untimed(run, i);
     region_settle(run, last_ns);
 }
@@ -516,7 +516,7 @@ static void pages_prepare(struct run *run)
     /* A rehearsal takes few pages and decides nothing by its time: what is left of the process before this one may go meanwhile, on a processor that the team does not have. */
     if (!run->rehearses || !pcere_processors_suffice(run->codelet->plan->result.threads + 1))
         pcere_plan_await(run->codelet, PLAN_PHASE_TEAM);
-    if (!run->memory.lazy || run->populated)
+    if (!run->memory.lazy || run->populated || (run->tours && run->codelet->plan->moves_known))
         pcere_memory_populate(&run->memory);
     else if (policy->task == PLAN_MEASURE && !run->samples)
         pcere_memory_prepare(&run->memory);
