@@ -115,6 +115,7 @@ enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
 
 #define PLAN_STEPS_MAX 16u
 #define PLAN_STEP_SAMPLES 16u
+struct plan_moves { uint64_t first, count; };   /* in `step_moves` */
 struct plan_step {                  /* a region that ran before this one: it is run before each run of this one */
     uint64_t stack_pointer, unit_id;
     uint32_t region, path;          /* name: offset in the strings; enum pcere_path */
@@ -127,7 +128,7 @@ struct plan_step {                  /* a region that ran before this one: it is 
     uint32_t timed;                 /* 1: it is timed as the region is, where that is timed: result.steps */
     uint32_t continues;             /* 1: what runs before it here (the region itself before the first step) ran before it in the program: its data may be
                                        what that left, of another invocation; what lies in long stretches of `changed` is data */
-    uint64_t move_first, move_count;    /* in `step_moves`, as struct replay_plan has it */
+    struct plan_moves moves[2];     /* as struct replay_plan has it; [1]: where no step continues */
 };
 struct plan_step_samples {          /* as the region's own; of PLAN_STEP_SAMPLES runs at most */
     uint64_t count;
@@ -366,8 +367,8 @@ struct replay_plan {
     struct plan_table step_words;   /* uint64_t */
     struct plan_table step_copies;  /* struct plan_copy */
     struct plan_table step_moves;   /* struct plan_copy: what is not there before a step, or the region, where the one before it has run, the region before the first step;
-                                       as captures say, and as long as steps may continue */
-    uint64_t region_move_first, region_move_count;
+                                       as captures say */
+    struct plan_moves region_moves[2];
     uint32_t moves_known;           /* 1: these are there; 0: which they are is to be learnt by walks */
     uint32_t unused;
     struct plan_result result;

@@ -39,7 +39,7 @@ struct plan_steps {                   /* regions that are run before the codelet
     uint64_t *words;                  size_t word_count, word_capacity;
     struct plan_copy *copies;         size_t copy_count, copy_capacity;
     struct plan_copy *moves;          size_t move_count, move_capacity;     /* of all steps and the region: filled in by tour_moves_find */
-    uint64_t region_move_first, region_move_count;
+    struct plan_moves region_moves[2];
     bool moves_known;
     struct page_pool *pool;           /* that the copies refer to; borrowed */
 };

@@ -257,8 +257,8 @@ static void steps_add(struct text *out, struct text *strings, const struct plan_
     plan->step_words = table_add(out, steps ? steps->words : NULL, steps ? steps->word_count : 0, sizeof(uint64_t));
     plan->step_copies = table_add(out, steps ? steps->copies : NULL, steps ? steps->copy_count : 0, sizeof(struct plan_copy));
     plan->step_moves = table_add(out, steps ? steps->moves : NULL, steps ? steps->move_count : 0, sizeof(struct plan_copy));
-    plan->region_move_first = steps ? steps->region_move_first : 0;
-    plan->region_move_count = steps ? steps->region_move_count : 0;
+    for (unsigned i = 0; steps && i < 2; i++)
+        plan->region_moves[i] = steps->region_moves[i];
     plan->moves_known = steps && steps->moves_known;
 }
 

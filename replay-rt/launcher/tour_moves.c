@@ -134,8 +134,6 @@ static bool world_make(struct world *world, const struct codelet_memory *memory,
         uint64_t end = (codelets[i]->stack_pointer / world->page_bytes + 1) * world->page_bytes;
         pages_visit(world, end > STACK_BYTES ? end - STACK_BYTES : 0, STACK_BYTES, stack_mark, NULL);
     }
-    for (size_t i = 0; i < world->page_count; i++)
-        world->pages[i].holds = holds(world, world->pages[i].source, world->pages[i].zero);
     return true;
 }
 
@@ -197,16 +195,17 @@ static bool state_enter(struct world *world, struct plan_steps *steps, bool cont
 }
 
 /* The first step's moves are those of its second time: the first time it lays down all that is its own. */
-static bool walks_follow(struct world *world, const struct store_codelet *const *codelets, bool region_continues, struct plan_steps *steps)
+static bool walks_follow(struct world *world, const struct store_codelet *const *codelets, bool region_continues, unsigned kind, struct plan_steps *steps)
 {
     bool room = true;
+    for (size_t i = 0; i < world->page_count; i++)
+        world->pages[i].holds = holds(world, world->pages[i].source, world->pages[i].zero);
     for (size_t turn = 0; room && turn <= steps->count + 1; turn++) {
-        size_t i = turn % (steps->count + 1), move_first = steps->move_count;
-        bool own = i == steps->count;
+        size_t i = turn % (steps->count + 1), first = steps->move_count;
+        bool own = i == steps->count, continues = own ? region_continues : steps->items[i].continues;
         wanted_find(world, steps, i);
-        room = state_enter(world, steps, own ? region_continues : steps->items[i].continues, !turn);
-        *(own ? &steps->region_move_first : &steps->items[i].move_first) = move_first;
-        *(own ? &steps->region_move_count : &steps->items[i].move_count) = steps->move_count - move_first;
+        room = state_enter(world, steps, continues && !kind, !turn);
+        (own ? steps->region_moves : steps->items[i].moves)[kind] = (struct plan_moves){first, steps->move_count - first};
         after_apply(world, codelets[i]);
     }
     return room;
@@ -215,7 +214,9 @@ static bool walks_follow(struct world *world, const struct store_codelet *const 
 bool tour_moves_find(const struct codelet_memory *memory, const struct store_codelet *const *codelets, bool region_continues, uint64_t page_bytes, struct plan_steps *steps)
 {
     struct world world = {.pool = steps->pool, .page_bytes = page_bytes};
-    bool room = world_make(&world, memory, codelets, steps) && walks_follow(&world, codelets, region_continues, steps);
+    bool room = world_make(&world, memory, codelets, steps);
+    for (unsigned kind = 0; room && kind < 2; kind++)
+        room = walks_follow(&world, codelets, region_continues, kind, steps);
     steps->moves_known = room;
     if (!room)
         steps->move_count = 0;

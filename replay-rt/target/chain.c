@@ -108,27 +108,17 @@ static void move_add(struct chain *chain, struct state *state, const struct page
     moves->items[moves->count++] = *move;
 }
 
-static void moves_take(struct chain *chain, struct state *state, uint64_t first, uint64_t count)
+static void moves_take(struct chain *chain, struct state *state, const struct plan_moves *moves)
 {
     const struct memory *memory = chain->memory;
     uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    const struct plan_copy *copies = PLAN_TABLE(memory->codelet, step_moves, struct plan_copy) + first;
-    for (uint64_t i = 0; i < count; i++)
+    const struct plan_copy *copies = PLAN_TABLE(memory->codelet, step_moves, struct plan_copy) + moves->first;
+    for (uint64_t i = 0; i < moves->count; i++)
         for (uint64_t page = 0; page < copies[i].pages; page++) {
             const struct page_move move = {copies[i].address + page * page_bytes, copies[i].source + (copies[i].zero ? 0 : page * page_bytes), copies[i].zero};
             if (pcere_memory_protection(memory, move.address) & PROT_WRITE)
                 move_add(chain, state, &move);
         }
-}
-
-/* The plan's moves hold for data that may continue. */
-static bool moves_hold(const struct chain *chain, bool may_continue)
-{
-    const struct replay_plan *plan = chain->memory->codelet->plan;
-    bool continues = plan->policy.continues;
-    for (size_t i = 0; i < chain->step_count; i++)
-        continues |= chain->steps[i].continues != 0;
-    return plan->moves_known && (may_continue || !continues);
 }
 
 bool pcere_chain_is_known(const struct chain *chain)
@@ -156,11 +146,9 @@ struct chain *pcere_chain_new(struct memory *memory, bool may_continue)
         state->continues = may_continue && (i < chain->step_count ? chain->steps[i].continues : plan->policy.continues);
         state->known = array_new(chain, memory->first_page[plan->before.count] + state->own_count, 1);
     }
-    chain->known = moves_hold(chain, may_continue);
-    for (size_t i = 0; chain->known && i <= chain->step_count; i++) {
-        bool region = i == chain->step_count;
-        moves_take(chain, &chain->states[i], region ? plan->region_move_first : chain->steps[i].move_first, region ? plan->region_move_count : chain->steps[i].move_count);
-    }
+    chain->known = plan->moves_known;
+    for (size_t i = 0; chain->known && i <= chain->step_count; i++)
+        moves_take(chain, &chain->states[i], &(i < chain->step_count ? chain->steps[i].moves : plan->region_moves)[may_continue ? 0 : 1]);
     return chain;
 }
 

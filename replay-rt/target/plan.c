@@ -96,25 +96,31 @@ static bool contents_fit(const struct codelet *codelet)
     return true;
 }
 
+static bool moves_fit(const struct codelet *codelet, const struct plan_moves moves[2])
+{
+    const struct plan_table *table = &codelet->plan->step_moves;
+    const struct plan_copy *copies = pcere_plan_table(codelet->plan, table);
+    for (unsigned i = 0; i < 2; i++)
+        if (moves[i].first > table->count || moves[i].count > table->count - moves[i].first || !copies_in_order(codelet, copies + moves[i].first, moves[i].count))
+            return false;
+    return true;
+}
+
 static bool steps_fit(const struct codelet *codelet)
 {
     const struct replay_plan *plan = codelet->plan;
     const struct plan_step *steps = pcere_plan_table(plan, &plan->steps);
     if (plan->steps.count > PLAN_STEPS_MAX || !table_fits(plan, &plan->steps, sizeof *steps)
         || !table_fits(plan, &plan->step_words, sizeof(uint64_t)) || !table_fits(plan, &plan->step_copies, sizeof(struct plan_copy))
-        || !table_fits(plan, &plan->step_moves, sizeof(struct plan_copy)) || plan->region_move_first > plan->step_moves.count
-        || plan->region_move_count > plan->step_moves.count - plan->region_move_first)
+        || !table_fits(plan, &plan->step_moves, sizeof(struct plan_copy)) || !moves_fit(codelet, plan->region_moves))
         return false;
-    const struct plan_copy *copies = pcere_plan_table(plan, &plan->step_copies), *moves = pcere_plan_table(plan, &plan->step_moves);
-    if (!copies_in_order(codelet, moves + plan->region_move_first, plan->region_move_count))
-        return false;
+    const struct plan_copy *copies = pcere_plan_table(plan, &plan->step_copies);
     for (uint64_t i = 0; i < plan->steps.count; i++) {
         const struct plan_step *step = &steps[i];
         if (step->image >= plan->images.count || step->word_first > plan->step_words.count || step->word_count > plan->step_words.count - step->word_first
             || step->copy_first > plan->step_copies.count || step->copy_count > plan->step_copies.count - step->copy_first
             || !copies_in_order(codelet, copies + step->copy_first, step->copy_count)
-            || step->move_first > plan->step_moves.count || step->move_count > plan->step_moves.count - step->move_first
-            || !copies_in_order(codelet, moves + step->move_first, step->move_count))
+            || !moves_fit(codelet, step->moves))
             return false;
     }
     return true;
