@@ -471,7 +471,7 @@ static const struct cli_option options[] = {
      "Wall time for all measurements together, such as 10s, building left out, spent on each region as it weighs in the program: in shots where whole runs do not fit (see --sample). "
      "Each is measured at least once.", 0, 0},
     {"leave-light", 0, CLI_FLAG, offsetof(struct replay_words, leave_light), NULL,
-     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together), and with as many threads as captured classes of one to three invocations below 2 % (5 % together; with others, those that would be below 3 % if they took as long there): predictions take their times in vivo, scaled as the rest.", 0, 0},
+     "Leave out classes that weigh less than 0.4 % of the program's time, 1 % together at most (2 % where the region has a heavier one, 4 % where a process would take longer, 5 % together), and with as many threads as captured classes of one to three invocations below 2 % (5 % together; with others, those that would be below 3 % if they took as long there; up to a seventh, a fifth together, where their region has a heavier class of more invocations, which tells how they scale): predictions take their times in vivo, scaled as the rest.", 0, 0},
     {"rates", 0, CLI_FLAG, offsetof(struct replay_words, rates), NULL,
      "Measure also how fast memory is restored between repetitions, beside what copying memory takes in the same process (--json: rates; scripts/bench-replay makes a table of it).", 0, 0},
     {"places", 0, CLI_TEXT, offsetof(struct replay_words, places), "PLACES", "OMP_PLACES of the codelets.", 0, 0},

@@ -198,10 +198,18 @@ static bool may_be_known(const struct store_class *class, double most_ns)
     return may_be_light(class) && class->members <= MEASURED_KNOWN_MEMBERS && (double)class->time_ns < most_ns;
 }
 
+/* Does one of its invocations take about what one of the region's other class does, but for the pages that it touches first? */
+static bool first_is_explained(const struct store_class *class, const struct store_class *heaviest)
+{
+    double own_ns = (double)class->time_ns / (double)class->members, usual_ns = (double)heaviest->time_ns / (double)heaviest->members;
+    return own_ns * MEASURED_FIRST_ALIKE_RATIO >= usual_ns && own_ns <= MEASURED_FIRST_ALIKE_RATIO * usual_ns + (double)class->made_pages * MEASURED_FIRST_PAGE_NS;
+}
+
 /* Its region's heaviest class, of more invocations, tells how it scales. */
 static bool may_be_first(const struct store_manifest *manifest, const struct store_class *class, const struct store_class *heaviest)
 {
-    return may_be_known(class, (double)manifest->wall_ns / MEASURED_FIRST_PARTS) && heaviest && class != heaviest && heaviest->members > MEASURED_KNOWN_MEMBERS;
+    return may_be_known(class, (double)manifest->wall_ns / MEASURED_FIRST_PARTS) && heaviest && class != heaviest && heaviest->members > MEASURED_KNOWN_MEMBERS
+           && class->members && first_is_explained(class, heaviest);
 }
 
 static bool is_first(const struct store_manifest *manifest, const struct store_class *class)

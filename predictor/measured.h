@@ -35,7 +35,8 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
  * At others it is scaled as what was replayed. If it took as long as ever there, and all else scaled as the threads do, it would weigh as many times more: where that is less than a 32nd, and together a
  * 16th, it need not be replayed either, unless it cannot run with so many. (So it is a third of that off if it scales by 1.5 at two threads.)
  * Where its region has a heavier class of more invocations, which is replayed, that one tells how it scales: a region's first invocations, which meet new pages, scaled by 0.98 to 1.15 times what its others do
- * (two threads; MG, FT, IS). Then it may be less than a seventh of the program's time, and all such classes that are no heavier together a fifth. */
+ * (two threads; MG, FT, IS). Then it may be less than a seventh of the program's time, and all such classes that are no heavier together a fifth. Not where it took so much longer than the others as new pages do
+ * not explain: then something else may have disturbed the capture. */
 #define MEASURED_KNOWN_MEMBERS 3u
 #define MEASURED_KNOWN_PARTS 50u
 #define MEASURED_KNOWN_TOGETHER_PARTS 20u
@@ -43,6 +44,8 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
 #define MEASURED_UNSCALED_TOGETHER_PARTS 16u
 #define MEASURED_FIRST_PARTS 7u
 #define MEASURED_FIRST_TOGETHER_PARTS 5u
+#define MEASURED_FIRST_ALIKE_RATIO 1.35
+#define MEASURED_FIRST_PAGE_NS 4000.0
 bool measured_is_known(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads);
 
 #define MEASURED_HELD_MOST 0.8           /* of a repetition's time: no more than that is taken off for waiting */

@@ -125,6 +125,8 @@ static json_t *encode_class(const struct store_class *class, bool *failed)
     if (class->team)
         json_put(object, "team", json_from_u64(class->team), failed);
     json_put(object, "memory_bytes", json_from_u64(class->memory_bytes), failed);
+    if (class->made_pages)
+        json_put(object, "made_pages", json_from_u64(class->made_pages), failed);
     json_put(object, "stored_bytes", json_from_u64(class->stored_bytes), failed);
     json_put(object, "codelet", json_from_string(class->codelet), failed);
     json_put(object, "reason", json_from_string(class->reason), failed);
@@ -312,6 +314,7 @@ static void decode_class(struct json_reader *reader, const json_t *object, struc
     class->between_ns = json_object_get(object, "between_ns") ? json_read_u64(reader, object, "between_ns", INT64_MAX) : 0;
     class->team = json_object_get(object, "team") ? (uint32_t)json_read_u64(reader, object, "team", UINT32_MAX) : 0;
     class->memory_bytes = json_read_u64(reader, object, "memory_bytes", INT64_MAX);
+    class->made_pages = json_object_get(object, "made_pages") ? json_read_u64(reader, object, "made_pages", INT64_MAX) : 0;
     class->stored_bytes = json_read_u64(reader, object, "stored_bytes", INT64_MAX);
     class->codelet = json_read_string(reader, object, "codelet", true);
     class->reason = json_read_string(reader, object, "reason", true);

@@ -41,6 +41,7 @@ struct store_class {             /* invocations of one region that perform alike
     bool by_chance;              /* not stored: the machine stretched its members, or so it seems, and they are not captured for that */
     uint32_t team;               /* store_codelet_team of the codelet: 0 if it runs with as many threads as are asked for, or is not there */
     uint64_t memory_bytes;       /* present memory of the codelet */
+    uint64_t made_pages;         /* that the representative touched for the first time; 0: none, or nobody counted them */
     uint64_t stored_bytes;       /* what the codelet added to the store, after compression */
     char *codelet;               /* file name in codelets/ without suffix, or NULL */
     char *reason;                /* why not captured, or NULL */

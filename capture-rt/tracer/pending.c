@@ -240,6 +240,25 @@ void kept_done(struct session *session)
     session->kept_count = session->kept_capacity = 0;
 }
 
+/* Pages that are there after the region, and were not before it. */
+static uint64_t made_count(const struct store_codelet *codelet, uint64_t page_bytes)
+{
+    uint64_t made = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < codelet->after_count; i++) {
+        uint64_t start = codelet->after[i].address, end = start + codelet->after[i].count * page_bytes;
+        made += codelet->after[i].count;
+        while (at < codelet->before_count && codelet->before[at].address + codelet->before[at].count * page_bytes <= start)
+            at++;
+        for (size_t j = at; j < codelet->before_count && codelet->before[j].address < end; j++) {
+            uint64_t low = codelet->before[j].address > start ? codelet->before[j].address : start;
+            uint64_t high = codelet->before[j].address + codelet->before[j].count * page_bytes;
+            made -= ((high < end ? high : end) - low) / page_bytes;
+        }
+    }
+    return made;
+}
+
 /* What is known of the class's representative goes into it, and its codelet to the writer. */
 static enum pcere_status class_store(struct session *session, size_t region, size_t index, struct kept *kept, struct pcere_error *error)
 {
@@ -260,6 +279,7 @@ static enum pcere_status class_store(struct session *session, size_t region, siz
     *settling = (struct settling){session, region, index, kept->memory_bytes};
     kept->codelet.members = class->members;
     kept->codelet.in_vivo_ns = class->representative_ns;
+    class->made_pages = made_count(&kept->codelet, session->manifest.page_size);
     class->team = store_codelet_team(&kept->codelet, session->manifest.threads);
     pthread_mutex_lock(&session->mutex);
     session->under_way++;

@@ -217,7 +217,7 @@ static void test_known_where_it_was_captured(void)
 static void test_known_by_their_region(void)
 {
     enum { MS = 1000000 };
-    struct store_class first[] = {{.captured = true, .members = 1, .time_ns = 1300 * MS}, {.captured = true, .members = 4, .time_ns = 1400 * MS}};
+    struct store_class first[] = {{.captured = true, .members = 1, .time_ns = 1300 * MS, .made_pages = 250000}, {.captured = true, .members = 4, .time_ns = 1400 * MS}};
     struct store_class second[] = {{.captured = true, .members = 9, .time_ns = 2000 * MS}, {.captured = true, .members = 3, .time_ns = 700 * MS}};
     struct store_class few[] = {{.captured = true, .members = 3, .time_ns = 900 * MS}, {.captured = true, .members = 1, .time_ns = 800 * MS}};
     struct store_class heaviest[] = {{.captured = true, .members = 2, .time_ns = 900 * MS}, {.captured = true, .members = 50, .time_ns = 800 * MS}};
@@ -231,6 +231,9 @@ static void test_known_by_their_region(void)
         CU_ASSERT_FALSE(measured_is_known(&manifest, &few[1], threads));          /* the heavier one has as few */
         CU_ASSERT_FALSE(measured_is_known(&manifest, &heaviest[0], threads));
     }
+    first[0].made_pages = 200000;     /* 4 us each: 1.35 times 350 ms and 800 are less than 1300 */
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &first[0], 2));
+    first[0].made_pages = 250000;
     second[1].time_ns += MS;          /* together more than a fifth */
     CU_ASSERT_FALSE(measured_is_known(&manifest, &first[0], 2));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &second[1], 2));
