@@ -11,11 +11,14 @@
 #include "replay-rt/target/sample.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#define STACK_TOUCHED_BYTES (32u << 10)
+#define STACK_TOUCHED_BYTES (256u << 10)        /* at most, */
+#define STACK_TOUCHED_PARTS 4u                  /* ... and such a part of it */
+#define STACK_TOUCHED_FIRST (4u << 10)          /* below that this function works itself */
 #define STACK_TOUCHED_STEP (4u << 10)
 #define LEARNING_WALKS 2u       /* through the regions before it */
 #define STARTS_NS 20000000u     /* threads of a new team are waited for until then */
@@ -102,9 +105,18 @@ static uint64_t clock_ns(void)
 /* A new thread's first calls find no pages of its stack: they would be the first shot's. */
 static void stack_touch(void)
 {
-    volatile unsigned char below[STACK_TOUCHED_BYTES];
-    for (size_t at = 0; at < sizeof below; at += STACK_TOUCHED_STEP)
-        below[sizeof below - 1 - at] = 0;
+    pthread_attr_t attributes;
+    void *low;
+    size_t bytes = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &low, &bytes)) {
+        uint64_t here = (uint64_t)(uintptr_t)__builtin_frame_address(0), touched = bytes / STACK_TOUCHED_PARTS;
+        touched = touched < STACK_TOUCHED_BYTES ? touched : STACK_TOUCHED_BYTES;
+        for (uint64_t at = STACK_TOUCHED_FIRST; at < touched && here - at > (uint64_t)(uintptr_t)low; at += STACK_TOUCHED_STEP)
+            *(volatile unsigned char *)(here - at) = 0;
+    }
+    pthread_attr_destroy(&attributes);
 }
 
 /* The entering thread works without pause while the others begin, as in a program's first region: a new thread inherits the processors that this one is

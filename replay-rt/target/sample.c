@@ -22,6 +22,7 @@
 #define MADE_MOST_MORE 256.0
 #define MADE_COST_MOST 0.1                /* ... what more of them cost, they do in no region, where this is a share of its time that matters */
 #define MADE_TRIED 32u                    /* pages that tell what one costs */
+#define REHEARSED_PARTS 2.0               /* of what a shot is to save: while it finds no pages it may take longer */
 #define INTERVAL_GOOD 0.01                /* relative half width: enough shots */
 #define TASK_SHOTS_LEAST 3u               /* with fewer nobody knows how much subtrees differ */
 #define TREND_SHOTS_FEW 4u
@@ -459,7 +460,8 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
                 series->forget(context);
             continue;
         }
-        if (!result->sample_count && policy->sample_gain && outcome.time_ns < policy->sample_gain * (double)outcome.real_ns) {
+        double gain = series->rehearsal ? (double)policy->sample_gain / REHEARSED_PARTS : policy->sample_gain;
+        if (!result->sample_count && policy->sample_gain && outcome.time_ns < gain * (double)outcome.real_ns) {
             char reason[160];
             snprintf(reason, sizeof reason, "a shot would save too little: it takes %.0f %% of the region's time (loops under %.0f us, few iterations, or work outside loops)",
                      100 * (double)outcome.real_ns / outcome.time_ns, TINY_NS / 1e3);
