@@ -377,7 +377,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
 struct measuring {
     struct replay_session *session;
     struct replay_report *report;
-    size_t total;
+    const struct replay_target *targets;
+    size_t total, done;
+    size_t first, last;               /* results that were measured first and last, of the report's; SIZE_MAX: none was */
     uint64_t begun_ns;                /* clock */
     double left_ns;                   /* time in vivo of the classes, once for each thread count, that are not measured yet: they share what is left of the budget */
 };
@@ -424,7 +426,7 @@ static void result_measure(struct measuring *measuring, struct warming *warming,
     const struct store_manifest *manifest = store_manifest(session->store);
     struct replay_result *result = &measuring->report->results[index];
     uint32_t asked = replay_asked_threads(session, warming->codelet);
-    progress_tell(measuring, result, index);
+    progress_tell(measuring, result, measuring->done++);
     result->asked_threads = asked != result->sample.threads ? asked : 0;
     if (replay_threads_check(result->target, warming->codelet, replay_team(warming->codelet, manifest, result->sample.threads), &result->error) != PCERE_OK)
         return;
@@ -469,7 +471,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
     struct codelet_memory memory = {0};
     struct warming warming = {0};
     struct pcere_error failure = {0};
-    size_t base = report->result_count, first = first_choose(store_manifest(session->store), target, options);
+    size_t base = (size_t)(target - measuring->targets) * options->thread_count, first = first_choose(store_manifest(session->store), target, options);
     uint64_t start_ns = replay_session_clock_ns();
     if (first == options->thread_count)
         return;
@@ -485,7 +487,7 @@ static void target_run(struct measuring *measuring, const struct replay_target *
         status = warming_begin(session, target, &codelet, &memory, &warming, &failure);
     uint64_t load_ns = replay_session_clock_ns() - start_ns;
     for (size_t i = 0; i < options->thread_count; i++) {
-        struct replay_result *result = &report->results[report->result_count++];
+        struct replay_result *result = &report->results[base + i];
         struct pcere_error own = {0};
         replay_result_begin(session, target, options->threads[i], "replay", result, &own);
         result->error = status ? failure : own;
@@ -504,7 +506,11 @@ static void target_run(struct measuring *measuring, const struct replay_target *
             result_measure(measuring, &warming, times, i, base + i, !turn);
             result->stopped = result->error.status != PCERE_OK && replay_session_stopped(session);
         }
-        report->cost_ns += report->results[base + i].sample.cost_ns;
+        if (!result->left && !result->stopped) {
+            measuring->first = measuring->first == SIZE_MAX ? base + i : measuring->first;
+            measuring->last = base + i;
+        }
+        report->cost_ns += result->sample.cost_ns;
         measuring->left_ns -= result->left ? 0 : (double)target->class->time_ns;
     }
     replay_stay_end(session);
@@ -520,7 +526,7 @@ static void unmeasured_drop(struct replay_report *report)
 {
     size_t kept = 0;
     for (size_t i = 0; i < report->result_count; i++) {
-        if (report->results[i].stopped || report->results[i].left)
+        if (!report->results[i].target || report->results[i].stopped || report->results[i].left)
             replay_result_done(&report->results[i]);
         else
             report->results[kept++] = report->results[i];
@@ -529,30 +535,49 @@ static void unmeasured_drop(struct replay_report *report)
 }
 
 /* The end of each process is part of what the next one costs, that of the last one of what it cost itself. */
-static void last_process_count(struct replay_session *session, struct replay_report *report)
+static void last_process_count(const struct measuring *measuring)
 {
+    struct replay_session *session = measuring->session;
+    struct replay_report *report = measuring->report;
     uint64_t start_ns = replay_session_clock_ns();
     filler_close(&session->filler);      /* which takes a while as well, beside it */
     process_ending_wait(&session->ending);
     uint64_t end_ns = replay_session_clock_ns() - start_ns;
-    if (!report->result_count)
+    if (measuring->last == SIZE_MAX)
         return;
-    report->results[report->result_count - 1].sample.cost_ns += end_ns;
-    report->results[report->result_count - 1].phases_ns[PLAN_PHASE_END] += end_ns;
+    report->results[measuring->last].sample.cost_ns += end_ns;
+    report->results[measuring->last].phases_ns[PLAN_PHASE_END] += end_ns;
     report->cost_ns += end_ns;
 }
 
-/* What neither a codelet nor building is: the first result pays for opening the session, the last one for closing it. */
-static void session_count(struct replay_report *report, uint64_t open_ns, uint64_t close_ns)
+/* What neither a codelet nor building is: who was measured first pays for opening the session, who was last for closing it. */
+static void session_count(const struct measuring *measuring, uint64_t open_ns, uint64_t close_ns)
 {
-    if (!report->result_count)
+    struct replay_report *report = measuring->report;
+    if (measuring->last == SIZE_MAX)
         return;
-    struct replay_result *first = &report->results[0], *last = &report->results[report->result_count - 1];
+    struct replay_result *first = &report->results[measuring->first], *last = &report->results[measuring->last];
     first->sample.cost_ns += open_ns;
     first->load_ns += open_ns;
     last->sample.cost_ns += close_ns;
     last->phases_ns[PLAN_PHASE_END] += close_ns;
     report->cost_ns += open_ns + close_ns;
+}
+
+/* Nobody starts beside the end of the last process: so who has the least memory comes last, of those that no tour measured. The others keep their order. */
+static void targets_order(const struct measuring *measuring, size_t target_count, const struct tour_times *times, size_t *ret_order)
+{
+    const struct replay_options *options = measuring->session->options;
+    size_t last = target_count;
+    for (size_t i = 0; i < target_count; i++) {
+        const struct store_class *class = measuring->targets[i].class, *least = last < target_count ? measuring->targets[last].class : NULL;
+        bool runs = !times[i].results && first_choose(store_manifest(measuring->session->store), &measuring->targets[i], options) < options->thread_count;
+        if (runs && (!least || class->memory_bytes < least->memory_bytes
+                     || (class->memory_bytes == least->memory_bytes && class->representative_ns < least->representative_ns)))
+            last = i;
+    }
+    for (size_t i = 0; i < target_count; i++)
+        ret_order[i] = i < last ? i : i + 1 < target_count ? i + 1 : last < target_count ? last : i;
 }
 
 /* As replay.h has it; the machine is the caller's. */
@@ -597,11 +622,13 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     report.link_ns = session.build.link_ns;
     report.build_cached = session.build.cached;
     report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
-    struct measuring measuring = {&session, &report, target_count * options->thread_count, start_ns + session.build_ns, 0};
+    struct measuring measuring = {.session = &session, .report = &report, .targets = targets, .total = target_count * options->thread_count, .first = SIZE_MAX, .last = SIZE_MAX,
+                                  .begun_ns = start_ns + session.build_ns};
     struct tour_times *times = calloc(target_count + 1, sizeof *times);
+    size_t *order = calloc(target_count + 1, sizeof *order);
     report.results = calloc(measuring.total ? measuring.total : 1, sizeof *report.results);
     report.left = calloc(measuring.total ? measuring.total : 1, sizeof *report.left);
-    if (!report.results || !report.left || !times)
+    if (!report.results || !report.left || !times || !order)
         status = pcere_fail_memory(error, "results");
     for (size_t i = 0; !status && i < target_count; i++)
         for (size_t t = 0; t < options->thread_count; t++)
@@ -611,10 +638,13 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
                 measuring.left_ns += (double)targets[i].class->time_ns;
     if (!status)
         status = tours_measure(&session, targets, target_count, times, error);
+    report.result_count = status ? 0 : measuring.total;
+    if (!status)
+        targets_order(&measuring, target_count, times, order);
     for (size_t i = 0; !status && i < target_count && !replay_session_stopped(&session); i++)
-        target_run(&measuring, &targets[i], &times[i]);
-    unmeasured_drop(&report);
-    last_process_count(&session, &report);
+        target_run(&measuring, &targets[order[i]], &times[order[i]]);
+    last_process_count(&measuring);
+    free(order);
     for (size_t i = 0; times && i < target_count; i++)
         tour_times_done(&times[i], options->thread_count);
     free(times);
@@ -622,7 +652,8 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         status = replay_session_compilers(&session, &report.compilers, &report.compiler_count, error);
     start_ns = replay_session_clock_ns();
     replay_session_close(&session);
-    session_count(&report, open_ns, replay_session_clock_ns() - start_ns);
+    session_count(&measuring, open_ns, replay_session_clock_ns() - start_ns);
+    unmeasured_drop(&report);
     if (status)
         replay_report_done(&report);
     else
