@@ -21,6 +21,7 @@
 
 #define OPENING_NS 100000000u             /* of a precision: what is measured before a warm-up is decided on */
 #define ENDING_PARTS 50u                  /* of a budget: what the ends of processes and of the session may take */
+#define LAST_MEMORY_PARTS 2u             /* of who would be the last: with less than that, another one is */
 #define FILLER_POOL_BYTES (16u << 20)     /* of captured pages: shots of programs with less are not cold enough for it to be needed */
 #define FILLER_CLASS_NS 40000000u         /* making the file that fills caches takes half of that */
 
@@ -564,20 +565,20 @@ static void session_count(const struct measuring *measuring, uint64_t open_ns, u
     report->cost_ns += open_ns + close_ns;
 }
 
-/* Nobody starts beside the end of the last process: so who has the least memory comes last, of those that no tour measured. The others keep their order. */
+/* Nobody starts beside the end of the last process: so one with less memory than who would be that comes last, the one with the least, of those that no tour measured. The others keep their order. */
 static void targets_order(const struct measuring *measuring, size_t target_count, const struct tour_times *times, size_t *ret_order)
 {
     const struct replay_options *options = measuring->session->options;
-    size_t last = target_count;
-    for (size_t i = 0; i < target_count; i++) {
-        const struct store_class *class = measuring->targets[i].class, *least = last < target_count ? measuring->targets[last].class : NULL;
-        bool runs = !times[i].results && first_choose(store_manifest(measuring->session->store), &measuring->targets[i], options) < options->thread_count;
-        if (runs && (!least || class->memory_bytes < least->memory_bytes
-                     || (class->memory_bytes == least->memory_bytes && class->representative_ns < least->representative_ns)))
-            last = i;
-    }
+    size_t least = target_count, usual = target_count;
     for (size_t i = 0; i < target_count; i++)
-        ret_order[i] = i < last ? i : i + 1 < target_count ? i + 1 : last < target_count ? last : i;
+        if (!times[i].results && first_choose(store_manifest(measuring->session->store), &measuring->targets[i], options) < options->thread_count) {
+            usual = i;
+            if (least == target_count || measuring->targets[i].class->memory_bytes < measuring->targets[least].class->memory_bytes)
+                least = i;
+        }
+    bool moves = least < usual && measuring->targets[least].class->memory_bytes < measuring->targets[usual].class->memory_bytes / LAST_MEMORY_PARTS;
+    for (size_t i = 0; i < target_count; i++)
+        ret_order[i] = !moves || i < least ? i : i + 1 < target_count ? i + 1 : least;
 }
 
 /* As replay.h has it; the machine is the caller's. */
