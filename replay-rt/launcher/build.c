@@ -90,6 +90,22 @@ static enum pcere_status tools_find(struct builder *builder, struct build *build
     return status;
 }
 
+/* Those that some unit needs: to read each plugin takes as long as all the rest of a build that is there. */
+static enum pcere_status compilers_describe(const struct builder *builder, struct text *text, struct pcere_error *error)
+{
+    enum pcere_status status = PCERE_OK;
+    text_addf(text, "|%s", builder->compilers.linker);
+    for (size_t i = 0; !status && i < builder->compilers.count; i++) {
+        const struct compiler *compiler = &builder->compilers.items[i];
+        bool used = false;
+        for (size_t u = 0; !used && u < builder->unit_count; u++)
+            used = builder->units[u].compiler == compiler;
+        if (used)
+            status = compiler_describe(compiler, text, error);
+    }
+    return status;
+}
+
 static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_key, struct pcere_error *error)
 {
     struct text text = {0};
@@ -104,7 +120,7 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     if (builder->options->processor->triple)
         text_addf(&text, "|%s|%s", builder->options->processor->triple, builder->options->processor->sysroot);
     if (!status)
-        status = compilers_describe(&builder->compilers, &text, error);
+        status = compilers_describe(builder, &text, error);
     if (!status)
         status = user_passes_describe(builder->options, &text, error);
     if (builder->options->count)

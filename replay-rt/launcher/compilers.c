@@ -201,20 +201,14 @@ void compiler_begin(const struct compiler *compiler, struct arguments *arguments
     arguments_addf(arguments, "-fpass-plugin=%s", compiler->plugin);
 }
 
-enum pcere_status compilers_describe(const struct compilers *compilers, struct text *text, struct pcere_error *error)
+enum pcere_status compiler_describe(const struct compiler *compiler, struct text *text, struct pcere_error *error)
 {
-    text_addf(text, "|%s", compilers->linker);
-    for (size_t i = 0; i < compilers->count; i++) {
-        const struct compiler *compiler = &compilers->items[i];
-        struct stat file;
-        uint64_t plugin = 0, bytes = 0;
-        if (stat(compiler->clang, &file))
-            return pcere_fail(error, PCERE_REFUSED, errno, hint_compiler, "cannot use '%s'", compiler->clang);
-        enum pcere_status status = file_hash(AT_FDCWD, compiler->plugin, &plugin, &bytes, error);
-        if (status)
-            return status;
-        text_addf(text, "|%s|%lld.%ld|%lld|%" PRIx64, compiler->clang, (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec,
-                  (long long)file.st_size, plugin);
-    }
-    return PCERE_OK;
+    struct stat file;
+    uint64_t plugin = 0, bytes = 0;
+    if (stat(compiler->clang, &file))
+        return pcere_fail(error, PCERE_REFUSED, errno, hint_compiler, "cannot use '%s'", compiler->clang);
+    enum pcere_status status = file_hash(AT_FDCWD, compiler->plugin, &plugin, &bytes, error);
+    if (!status)
+        text_addf(text, "|%s|%lld.%ld|%lld|%" PRIx64, compiler->clang, (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec, (long long)file.st_size, plugin);
+    return status;
 }

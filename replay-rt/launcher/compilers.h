@@ -37,7 +37,7 @@ enum pcere_status compilers_choose(const struct compilers *compilers, uint32_t w
 struct arguments;
 void compiler_begin(const struct compiler *compiler, struct arguments *arguments);
 
-/* What makes one set of compilers differ from another: paths, times, sizes, content of plugins. */
-enum pcere_status compilers_describe(const struct compilers *compilers, struct text *text, struct pcere_error *error);
+/* What makes one compiler differ from another: path, time, size, content of its plugin. */
+enum pcere_status compiler_describe(const struct compiler *compiler, struct text *text, struct pcere_error *error);
 
 #endif
