@@ -498,6 +498,7 @@ class Judge {
       }
       if (W.Inside)
         return {&Read, nameOf(Pointer)};
+      Result.Restored |= !Own;        // a flag that the region sets is set for the next shot, too
       if (auto *Store = dyn_cast<StoreInst>(W.I))
         Add(Store->getValueOperand());
       else if (auto *RMW = dyn_cast<AtomicRMWInst>(W.I))
@@ -578,7 +579,8 @@ void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
       continue;
     Sampling S = judgeSampling(F, Analyses);
     Metadata *Fields[] = {MDString::get(Context, S.Whole), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.OneBlock)),
-                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks)), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Once))};
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks)), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Once)),
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Restored))};
     F.setMetadata(SamplingMetadata, MDNode::get(Context, Fields));
   }
 }
@@ -588,7 +590,7 @@ Sampling samplingOf(const Function &Microtask) {
   if (!Node)
     return {.Whole = "it was not examined", .OneBlock = true};
   auto Flag = [&](unsigned At) { return !mdconst::extract<ConstantInt>(Node->getOperand(At))->isZero(); };
-  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1), .Once = Flag(3)};
+  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1), .Restored = Flag(4), .Once = Flag(3)};
 }
 
 Sampling judgeSampling(Function &Microtask, FunctionAnalysisManager &Analyses) {

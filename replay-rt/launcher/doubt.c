@@ -55,6 +55,12 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
     return NULL;
 }
 
+bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns)
+{
+    double mean = mean_ns(sample, 0, sample->sample_count), reference = (double)reference_ns;
+    return sample->sampled_ratio > 0 && reference > 0 && (mean > DOUBT_FAR_RATIO * reference || reference > DOUBT_FAR_RATIO * mean);
+}
+
 bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns)
 {
     for (size_t i = 0; i < count; i++)

@@ -449,8 +449,9 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;
     if (budget_ns && result->sample.cost_ns + WHOLE_RUNS_LEAST * in_vivo_ns > budget_ns)
         return PCERE_OK;
-    if (!why || !weighs || !doubt_pays(replay_class_ns_at(warming->target->class, warming->codelet, threads), in_vivo_ns, changed, warming->session->page_ns,
-                                   manifest->wall_ns))
+    bool far = comparable && doubt_is_far(&result->sample, warming->subject.in_vivo_ns);
+    if (!why || !weighs || (!far && !doubt_pays(replay_class_ns_at(warming->target->class, warming->codelet, threads), in_vivo_ns, changed, warming->session->page_ns,
+                                               manifest->wall_ns)))
         return PCERE_OK;
     struct replay_result whole;
     enum pcere_status status = replay_result_begin(warming->session, warming->target, threads, "replay", &whole, error);

@@ -241,12 +241,19 @@ static void rehearsal_end(void *context)
     pcere_plan_progress(run->codelet);
 }
 
+/* What a shot left there would decide where the next one goes. */
+static void shot_put_back(void *context)
+{
+    struct run *run = context;
+    pcere_memory_learn(&run->memory);
+    pcere_memory_restore(&run->memory);
+}
+
 /* What shots left in memory decides nothing (the pass says so), so that it need not be put back; but where they step counters. */
 static void shots_forget(struct run *run)
 {
-    if (run->region->sampling & CODELET_SAMPLE_ONCE) {
-        pcere_memory_learn(&run->memory);
-        pcere_memory_restore(&run->memory);
+    if (run->region->sampling & (CODELET_SAMPLE_ONCE | CODELET_SAMPLE_RESTORED)) {
+        shot_put_back(run);
     } else {
         pcere_memory_learn_drops(&run->memory);
         pcere_memory_drop(&run->memory);
@@ -278,7 +285,7 @@ static bool region_sample(struct run *run)
         pcere_ahead_begin(&run->memory);
         pcere_memory_cool_ahead(&run->memory);
     }
-    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? shots_rehearsed : NULL, run);
+    bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? shots_rehearsed : NULL, shot_put_back, run);
     run->sampling = false;
     pcere_processors_beside_end();
     pcere_plan_phase(codelet, PLAN_PHASE_RUN);
@@ -286,6 +293,7 @@ static bool region_sample(struct run *run)
         if (run->rehearses)
             pcere_memory_learn(&run->memory);
         pcere_memory_restore(&run->memory);
+        run->memory.learned = false;      /* the whole region writes more */
     }
     return sampled;
 }

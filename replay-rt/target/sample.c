@@ -410,8 +410,9 @@ static bool refuse(struct codelet *codelet, const char *reason)
     return false;
 }
 
-/* Numbers of shots: the first, and behind the last. enough: so many count at most, unless later ones are faster. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be. */
-struct series { uint32_t first, end, samples_most; uint64_t enough; bool rehearsal, all; sample_run_fn *forget; double made_pages; };
+/* Numbers of shots: the first, and behind the last. enough: so many count at most, unless later ones are faster. `all`: none counts before all were rehearsed. `forget`: puts memory back; NULL: it cannot be.
+ * `put_back`: behind each shot; NULL: no need. */
+struct series { uint32_t first, end, samples_most; uint64_t enough; bool rehearsal, all; sample_run_fn *forget, *put_back; double made_pages; };
 
 /* Of this process, with other numbers of threads as well: which shots ran, and how many faults each still had when it was timed, of pages that are absent each time. */
 static struct { uint32_t end; uint64_t faults[SAMPLE_SHOTS_MOST]; } earlier;
@@ -447,6 +448,8 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         shot_run(codelet, number, run, context, &outcome);
         faults = pcere_faults_so_far() - faults;
         uint32_t work_ns = pcere_speed_after();
+        if (series->put_back)
+            series->put_back(context);
         result->sample_real_ns += outcome.real_ns;
         if (*outcome.refusal)
             return refuse(codelet, outcome.refusal);
@@ -577,7 +580,7 @@ static bool trend_decides(const struct plan_result *result)
 }
 
 bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
-                         void *context)
+                         sample_run_fn *put_back, void *context)
 {
     const struct plan_policy *policy = &codelet->plan->policy;
     struct plan_result *result = &codelet->plan->result;
@@ -592,7 +595,8 @@ bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *r
     uint32_t usual = policy->sample_shots_usual;         /* more only where they do not agree */
     if (pcere_sample_shot.tasks && usual < TASK_SHOTS_LEAST)
         usual = TASK_SHOTS_LEAST;
-    struct series series = {.end = policy->sample_shots, .samples_most = usual, .enough = usual, .forget = rehearsed};
+    struct series series = {.end = policy->sample_shots, .samples_most = usual, .enough = usual, .forget = rehearsed,
+                            .put_back = region->sampling & CODELET_SAMPLE_RESTORED ? put_back : NULL};
     for (bool settled = false; !settled;) {
         if (!series_measure(codelet, &series, run, rehearsed, context))
             return false;

@@ -249,9 +249,9 @@ typedef void sample_run_fn(void *context);
 bool pcere_sample_may(struct codelet *codelet, const struct codelet_region *region);
 /* Sample a region that may be: plan->result gets a time for each shot, and what share of the iterations was run. `run` runs it once and calls
  * pcere_sample_arm just before it enters the region. `rehearsed`, unless it is NULL: all shots are run twice, first for the pages that they need, and it is
- * called in between: it puts memory back. Where a shot misses next to no page, it and those after it count, and it is not called. False: it must be replayed whole, result.refusal says why; its memory has been changed. */
+ * called in between: it puts memory back. Where a shot misses next to no page, it and those after it count, and it is not called. `put_back` puts memory back behind each shot of regions that need it. False: it must be replayed whole, result.refusal says why; its memory has been changed. */
 bool pcere_sample_region(struct codelet *codelet, const struct codelet_region *region, sample_run_fn *run, sample_run_fn *rehearsed,
-                         void *context);
+                         sample_run_fn *put_back, void *context);
 void pcere_sample_arm(void);
 
 /* ---- sample_phases.c: time by phases ---------------------------------------------------------------------------------------- */

@@ -51,6 +51,12 @@ static void shots_that_do_not_stand_for_their_region(void)
     CU_ASSERT_PTR_NULL(doubt_of_shots(&pair, 0, 0.5));       /* two say next to nothing of how they scatter: that is taken to be usual */
     CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&wild, 0, 0.01));
     CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100, 0.5));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 0));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 401));
+    CU_ASSERT_TRUE(doubt_is_far(&near, 399));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 2499));
+    CU_ASSERT_TRUE(doubt_is_far(&near, 2501));
+    CU_ASSERT_FALSE(doubt_is_far(&whole, 100));
 }
 
 static void a_whole_replay_is_a_small_part_of_its_class(void)
