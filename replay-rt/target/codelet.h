@@ -121,6 +121,9 @@ uint64_t pcere_waits_between(const struct team_waits *before, const struct team_
 /* What a run of `wall_ns` lost by that: all of it while that is little, since the others wait for the one that waits; where it is much they wait at the same time, and it is what the
  * one waited that waited longest. */
 uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns);
+/* What of that somebody else can have had, in a run of `wall_ns` in which all threads of the process used `cpu_ns`: no more than these left over. Threads of teams inside the region are not watched, and what
+ * the others wait for them is the region's own. */
+uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t cpu_ns);
 /* How long at least somebody else had processors that one of the threads waited for, all processors together; processors[count]: the one that each thread is bound to. */
 uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors);
 /* The same from `before` to now. False: not known, or a thread may use several processors. */

@@ -69,6 +69,12 @@ uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_wai
     return sum_ns - (uint64_t)(together * (double)(sum_ns - most_ns));
 }
 
+uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t cpu_ns)
+{
+    uint64_t processors_ns = wall_ns * pcere_processors_of(UINT32_MAX), left_ns = cpu_ns < processors_ns ? processors_ns - cpu_ns : 0;
+    return lost_ns < left_ns ? lost_ns : left_ns;
+}
+
 /* The only processor that a thread may use, or -1. */
 static int processor_of(pid_t thread)
 {

@@ -7,6 +7,8 @@
 
 int pcere_descriptor_raise(int descriptor) { return descriptor; }
 
+uint32_t pcere_processors_of(uint32_t wanted) { return wanted < 2 ? wanted : 2; }
+
 static _Atomic int over;
 
 static void *rival_run(void *context)
@@ -97,12 +99,22 @@ static void who_waits_at_the_same_time_loses_it_once(void)
     CU_ASSERT_EQUAL(lost_ns(900, 0), 900);          /* alone */
 }
 
+/* Two processors. */
+static void what_the_process_used_itself_nobody_else_had(void)
+{
+    CU_ASSERT_EQUAL(pcere_waits_foreign_most(300, 1000, 1700), 300);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_most(300, 1000, 1900), 100);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_most(900, 1000, 2000), 0);       /* four threads of its own took turns */
+    CU_ASSERT_EQUAL(pcere_waits_foreign_most(900, 1000, 2100), 0);
+}
+
 static const struct unit_test tests[] = {
     {"nothing is known before a thread is watched", nobody_is_watched_at_first},
     {"a thread that shares its processor waits for it", sharing_a_processor_is_waiting},
     {"a thread that waited for longer than others of its team ran waited for somebody else", who_waited_for_more_than_its_team_waited_for_others},
     {"more threads than are watched: nothing is known", with_more_threads_than_are_watched_nothing_is_known},
     {"who waits at the same time loses it once", who_waits_at_the_same_time_loses_it_once},
+    {"what the process used itself nobody else had", what_the_process_used_itself_nobody_else_had},
 };
 
 UNIT_MAIN("replay: waits", tests)
