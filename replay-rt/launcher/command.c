@@ -6,13 +6,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#define CLANG_SAYS_DIED 254          /* clang's exit status where a program that it ran died of a signal */
 
 #define USUAL_FOLDERS "/usr/local/bin:/usr/bin:/bin"
 #define LOG_BYTES_MOST (64u << 20)
@@ -71,7 +75,7 @@ enum pcere_status command_find(const char *name, const char *search_path, const 
     }
 }
 
-enum pcere_status command_run(const struct arguments *arguments, const char *log, int *ret_status, struct pcere_error *error)
+static enum pcere_status command_try(const struct arguments *arguments, const char *log, int *ret_status, struct pcere_error *error)
 {
     char *environment[] = {"PATH=" USUAL_FOLDERS, "LC_ALL=C", NULL};
     if (arguments->failed || !arguments->count)
@@ -91,6 +95,19 @@ enum pcere_status command_run(const struct arguments *arguments, const char *log
         if (errno != EINTR)
             return pcere_fail(error, PCERE_SYSTEM, errno, NULL, "lost '%s'", arguments->items[0]);
     return PCERE_OK;
+}
+
+/* Itself, or what it had begun (as clang says it of a linker). */
+static bool died(int status)
+{
+    return (WIFSIGNALED(status) && (WTERMSIG(status) == SIGSEGV || WTERMSIG(status) == SIGBUS)) || (WIFEXITED(status) && WEXITSTATUS(status) == CLANG_SAYS_DIED);
+}
+
+/* LLD 19 dies once in thousands of times, and does what it is asked to the next time. */
+enum pcere_status command_run(const struct arguments *arguments, const char *log, int *ret_status, struct pcere_error *error)
+{
+    enum pcere_status status = command_try(arguments, log, ret_status, error);
+    return !status && died(*ret_status) ? command_try(arguments, log, ret_status, error) : status;
 }
 
 char *command_first_error(const char *log)

@@ -22,7 +22,7 @@ enum pcere_status command_find(const char *name, const char *search_path, const 
                                struct pcere_error *error);
 
 /* Run arguments[0] (a path) to its end; stdout and stderr are appended to the file `log`. *ret_status as waitpid gives it.
- * Thread-safe. */
+ * What crashes is run once more. Thread-safe. */
 enum pcere_status command_run(const struct arguments *arguments, const char *log, int *ret_status, struct pcere_error *error);
 
 /* First line of the log that names an error, else its first line, without its end; malloc'ed, "" for an empty log, NULL without
