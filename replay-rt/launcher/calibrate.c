@@ -81,6 +81,15 @@ static bool is_possible(const struct calibrate_subject *subject, enum warmup_kin
     return kind == WARMUP_PRECEDED ? subject->predecessors > 0 && !subject->after_itself : kind == WARMUP_FAULTING ? subject->first_touches > 0 : true;
 }
 
+/* Repetitions on the same data train what predicts branches, which in the program meets others each time: no run before it in the same process is nearer then, if anything is. */
+static bool all_are_far(const struct calibrate_trial *trials, size_t count, uint64_t reference_ns)
+{
+    for (size_t i = 0; i < count; i++)
+        if (trials[i].done && calibrate_distance(&trials[i], reference_ns) < log(CALIBRATE_FAR_RATIO))
+            return false;
+    return true;
+}
+
 bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind)
 {
     static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED};
@@ -97,7 +106,10 @@ bool calibrate_next(const struct calibrate_subject *subject, const struct calibr
             *ret_kind = list[i];
             return true;
         }
-    return false;
+    if (slow || is_tried(trials, count, WARMUP_NONE) || !all_are_far(trials, count, subject->in_vivo_ns))
+        return false;
+    *ret_kind = WARMUP_NONE;
+    return true;
 }
 
 size_t calibrate_choose(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count)

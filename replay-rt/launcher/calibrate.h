@@ -24,6 +24,7 @@ enum warmup_kind warmup_kind_of(const char *name);
 #define CALIBRATE_FLOOR_RATIO 0.05        /* what two runs of one region differ by at the least: the time in vivo is that of one run of the program */
 #define CALIBRATE_FEW_RATIO 0.08          /* the same where the class has fewer than CALIBRATE_FEW members */
 #define CALIBRATE_FEW 5u
+#define CALIBRATE_FAR_RATIO 1.5           /* of the time in vivo over that in vitro: from which a fresh process for each run is tried as well */
 #define CALIBRATE_FAULT_NS 1500.0         /* of a first touch */
 #define CALIBRATE_FAULT_SHARE 0.05        /* of the region's time, from which its first touches matter */
 #define CALIBRATE_BIG_BYTES (16ull << 20)     /* memory beyond the caches of a core: what was used before is no longer in them */

@@ -15,6 +15,8 @@
 #define LAY_NS 600u                       /* what a page costs that is laid down before a region */
 #define PRECEDE_PARTS 8u                  /* of the class's time in vivo: what all runs of the predecessors may take */
 #define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
+#define TRIALS_FAR_NS 100000000.0         /* the same of a class that takes such a share of the program, and comes out too short by CALIBRATE_FAR_RATIO */
+#define TRIALS_FAR_SHARE 0.1
 #define BESIDE_RUNS 3.0                   /* that calibrating takes at least: not at another number of threads than those asked for where they take longer than that */
 #define WHOLE_RUNS_LEAST 3u              /* that a whole replay takes, warm-up included */
 #define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
@@ -334,6 +336,13 @@ static void decision_say(const struct warming *warming, const struct calibrate_t
                  count > 1 ? "no other warm-up is clearly nearer" : "nothing else was tried");
 }
 
+/* Then its time is worth nothing, and the program's prediction is, too. */
+static bool is_far_and_heavy(const struct warming *warming, const struct calibrate_trial *trial)
+{
+    return trial->done && trial->time_ns * CALIBRATE_FAR_RATIO < (double)warming->subject.in_vivo_ns
+           && (double)warming->target->class->time_ns > TRIALS_FAR_SHARE * (double)store_manifest(warming->session->store)->wall_ns;
+}
+
 /* `result` was measured as expected. budget_ns: of all its replays, or 0. */
 static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
@@ -344,6 +353,8 @@ static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, 
     double most_ns = fmax(warming->session->options->warmup ? TRIALS_COST_NS : 0, TRIALS_COST_RATIO * (double)warming->target->class->time_ns);
     most_ns = budget_ns ? fmin(most_ns, (double)budget_ns / WARMING_TRIAL_PARTS) : most_ns;
     enum pcere_status status = trial_read(&result->sample, warming->kind, result->sample.cost_ns, &trials[0], error);
+    if (!status && !budget_ns && is_far_and_heavy(warming, &trials[0]))
+        most_ns = fmax(most_ns, TRIALS_FAR_NS);
     enum warmup_kind next;
     while (!status && (double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns && count < WARMUP_KINDS
            && calibrate_next(&warming->subject, trials, count, &next)) {

@@ -116,6 +116,22 @@ static void too_fast_leads_to_colder_ones_in_order(void)
     CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));
 }
 
+/* A factor of 1.5 and more: what predicts branches may have learnt the data. */
+static void much_too_fast_leads_to_fresh_processes(void)
+{
+    enum warmup_kind next = WARMUP_KINDS;
+    struct calibrate_trial trials[] = {trial(WARMUP_PLAIN, 300000, 0), trial(WARMUP_PRECEDED, 310000, 0), trial(WARMUP_NONE, 950000, 0)};
+    CU_ASSERT_TRUE(calibrate_next(&usual, trials, 2, &next));
+    CU_ASSERT_EQUAL(next, WARMUP_NONE);
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 3, &next));
+    CU_ASSERT_EQUAL(calibrate_choose(&usual, trials, 3), 2);
+    trials[1].time_ns = 680000;       /* not so far */
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));
+    trials[0].time_ns = 3000000;
+    trials[1].time_ns = 3100000;
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));         /* nor where it is too slow */
+}
+
 static void too_slow_leads_to_warmer_ones(void)
 {
     enum warmup_kind next = WARMUP_KINDS;
@@ -169,6 +185,7 @@ static const struct unit_test tests[] = {
     {"the noise has a floor and grows with the spread", the_noise_has_a_floor_and_grows_with_the_spread},
     {"nothing else is tried where the expected one is near", nothing_else_is_tried_where_the_expected_one_is_near},
     {"too fast leads to colder ones in order", too_fast_leads_to_colder_ones_in_order},
+    {"what is much too fast is tried in fresh processes", much_too_fast_leads_to_fresh_processes},
     {"too slow leads to warmer ones", too_slow_leads_to_warmer_ones},
     {"a hot policy that is far off gives way to a nearer one", a_hot_policy_that_is_far_off_gives_way_to_a_nearer_one},
     {"what is nearer by less than the noise changes nothing", what_is_nearer_by_less_than_the_noise_changes_nothing},
