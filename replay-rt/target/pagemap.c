@@ -81,7 +81,14 @@ static bool runs_scan(uint64_t from, uint64_t end, uint64_t page_bytes)
     uint64_t least_end = from + BATCH * page_bytes;
     struct pm_scan_arg scan = {.size = sizeof scan, .start = from, .end = end > least_end ? end : least_end, .vec = (uint64_t)(uintptr_t)runs, .vec_len = RUNS,
                                .category_anyof_mask = PAGE_IS_PRESENT | PAGE_IS_SWAPPED, .return_mask = PAGE_IS_PRESENT};
-    if (scan_fails || !is_open() || (run_count = ioctl(descriptor, PAGEMAP_SCAN, &scan)) < 0) {
+    if (scan_fails || !is_open())
+        return false;
+    run_count = ioctl(descriptor, PAGEMAP_SCAN, &scan);
+    if (run_count < 0 && scan.end > end) {        /* behind the last address that a process may have, as where it looks at its stack */
+        scan.end = end;
+        run_count = ioctl(descriptor, PAGEMAP_SCAN, &scan);
+    }
+    if (run_count < 0) {
         scan_fails = true;            /* before Linux 6.7 */
         return false;
     }

@@ -79,6 +79,26 @@ static void test_scanned(void)
     munmap(memory, PAGES * page_bytes);
 }
 
+/* Where a stack lies without randomisation: what is looked at besides would lie behind the last address that a process may have. */
+static void test_last_addresses(void)
+{
+    page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t at = (UINT64_C(1) << 47) - ((uint64_t)4 << 20);
+    unsigned char *there_now = mmap((void *)(uintptr_t)at, 4 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    struct plan_range run = {0, 0};
+    if ((uint64_t)(uintptr_t)there_now != at)
+        return;                           /* taken, or no address of this machine's */
+    there_now[page_bytes] = 1;
+    bool scans = !scan_fails;
+    pcere_pagemap_refresh();
+    CU_ASSERT_TRUE(pcere_pagemap_run(at, at + 4 * page_bytes, page_bytes, &run));
+    CU_ASSERT_EQUAL(run.address, at + page_bytes);
+    CU_ASSERT_EQUAL(run.bytes, page_bytes);
+    CU_ASSERT_FALSE(pcere_pagemap_run(run.address + run.bytes, at + 4 * page_bytes, page_bytes, &run));
+    CU_ASSERT_EQUAL(scans, !scan_fails);
+    munmap(there_now, 4 * page_bytes);
+}
+
 static void test_without_scan(void)
 {
     setup();
@@ -101,6 +121,7 @@ static void test_shared(void)
 
 static const struct unit_test tests[] = {
     {"runs of pages, scanned", test_scanned},
+    {"at the end of all addresses, too", test_last_addresses},
     {"the same by the state of each page", test_without_scan},
     {"pages at several addresses", test_shared},
 };
