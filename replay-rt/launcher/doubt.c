@@ -46,7 +46,7 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
         return NULL;
     for (size_t i = 0; i < count; i++)
         values[i] = (double)sample->samples_ns[i];
-    double mean = statistics_mean(values, count), half_most = share_ratio > 0 ? DOUBT_PROGRAM_RATIO / share_ratio : DOUBT_SHOTS_MOST_RATIO;
+    double mean = mean_ns(sample, 0, count), half_most = share_ratio > 0 ? DOUBT_PROGRAM_RATIO / share_ratio : DOUBT_SHOTS_MOST_RATIO;
     half_most = fmax(fmin(half_most, DOUBT_SHOTS_MOST_RATIO), DOUBT_SHOTS_RATIO);
     if (count > 1 && statistics_shots_half(values, count) > half_most * mean)
         return "parts of it lie too far apart";

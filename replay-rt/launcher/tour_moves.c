@@ -42,10 +42,10 @@ static bool range_add(struct world *world, uint64_t address, uint64_t bytes)
     return true;
 }
 
-static bool stack_add(struct world *world, uint64_t stack_pointer)
+static struct plan_range stack_range(const struct world *world, uint64_t stack_pointer)
 {
-    uint64_t end = (stack_pointer / world->page_bytes + 1) * world->page_bytes;
-    return range_add(world, end > STACK_BYTES ? end - STACK_BYTES : 0, end > STACK_BYTES ? STACK_BYTES : end);
+    uint64_t end = (stack_pointer / world->page_bytes + 1) * world->page_bytes, bytes = end > STACK_BYTES ? STACK_BYTES : end;
+    return (struct plan_range){end - bytes, bytes};
 }
 
 /* Calls `visit` for each page of [address, address + bytes) that is in the world. */
@@ -110,7 +110,8 @@ static bool world_make(struct world *world, const struct codelet_memory *memory,
     for (size_t i = 0; room && i <= steps->count; i++) {
         for (size_t j = 0; room && j < codelets[i]->after_count; j++)
             room = range_add(world, codelets[i]->after[j].address, codelets[i]->after[j].count * world->page_bytes);
-        room = room && stack_add(world, codelets[i]->stack_pointer);
+        struct plan_range stack = stack_range(world, codelets[i]->stack_pointer);
+        room = room && range_add(world, stack.address, stack.bytes);
     }
     for (size_t i = 0; room && i < steps->copy_count; i++)
         room = range_add(world, steps->copies[i].address, steps->copies[i].pages * world->page_bytes);
@@ -131,8 +132,8 @@ static bool world_make(struct world *world, const struct codelet_memory *memory,
         if (memory->changed[i].bytes >= DATA_PAGES * world->page_bytes)
             pages_visit(world, memory->changed[i].address + world->page_bytes, memory->changed[i].bytes - 2 * world->page_bytes, data_mark, NULL);
     for (size_t i = 0; i <= steps->count; i++) {
-        uint64_t end = (codelets[i]->stack_pointer / world->page_bytes + 1) * world->page_bytes;
-        pages_visit(world, end > STACK_BYTES ? end - STACK_BYTES : 0, STACK_BYTES, stack_mark, NULL);
+        struct plan_range stack = stack_range(world, codelets[i]->stack_pointer);
+        pages_visit(world, stack.address, stack.bytes, stack_mark, NULL);
     }
     return true;
 }
