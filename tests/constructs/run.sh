@@ -350,7 +350,7 @@ fi
         rm -rf "${work:?}/$configuration/$program"
         printf '%s %s\n' "$program" "$configuration"
     done
-done | xargs -r -P "$jobs" -n 2 "${BASH_SOURCE[0]}" --cell
+done | xargs -r -P "$jobs" -n 2 "$here/run.sh" --cell
 
 # ---- the table ----------------------------------------------------------------------------------------------------------------
 declare -A verdicts
