@@ -275,7 +275,7 @@ const struct cli_verb cli_verb_capture = {
         "are worth a stop is decided before they begin, by arguments, call path and what came before. When the program has ended, invocations that perform "
         "alike become classes, each represented by one that was captured. What stops disturb is taken out of the times.\n\n"
         "Where one run leaves too much open, the program runs a second time, without output, and a note says why: a class that weighs has no captured "
-        "member, stops may have changed times by more than a percent of the run, or codelets after the first one turned out to need a library of the system, with which it begins anew. What it reads from a pipe is kept for that. A program of "
+        "member, stops may have changed times by more than a percent of the run, what a captured invocation takes is not to be told from others like it, or codelets after the first one turned out to need a library of the system, with which it begins anew. What it reads from a pipe is kept for that. A program of "
         "less than a second runs again until 99 % of its regions' time has a codelet, up to six times, as long as that brings something; a longer one at most three times. --one-run forbids it, "
         "--two-runs demands it, and times the first of the two without stops.\n\n"
         "The program, or libraries that it loads (an interpreter's modules, too), must have been compiled with the plugin, and it must be linked dynamically. What follows its path is its own, options "

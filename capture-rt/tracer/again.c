@@ -119,7 +119,8 @@ struct lack {
     size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
     uint64_t regions_ns, missing_ns;
     uint64_t chance_ns;          /* of invocations that look stretched, more than the machine stretches any code of the run: another one may tell */
-    bool worth_codelets, worth_times, by_chance;    /* by_chance: worth_times, for that */
+    uint64_t vague_ns;           /* by so much of the run may captured invocations be of another kind than they count as */
+    bool worth_codelets, worth_times, by_chance, vague;     /* by_chance, vague: worth_times, for that */
     bool worth_end;              /* a signal of its own ended the program: another run may come to its end */
 };
 
@@ -130,6 +131,7 @@ struct lack {
 #define LEFT_RATIO 0.01                  /* of it, with light classes and interrupted invocations, */
 #define LEFT_NS 20000u                   /* however short the program is */
 #define UNCERTAIN_RATIO 0.01             /* of the run: as much of uncertain times is worth another one, too */
+#define VAGUE_RATIO 0.06                 /* of the run likewise; what a sound one has: up to 0.04 */
 #define RUNS_MOST 6u
 #define RUNS_LATER_MOST 3u               /* of a program that takes longer, and only if the second ended before its time, or brought something and not all */
 #define IDLE_MOST 2u                     /* runs one after another that brought nothing */
@@ -163,6 +165,24 @@ static uint64_t interrupted_ns(const struct session *session, size_t index)
     return expected_ns < chance_ns ? expected_ns : chance_ns;
 }
 
+/* By how much of the run its classes may be another kind's than that of their captured member, whose own time nobody knows: each class as much as that one. */
+static uint64_t vague_ns(const struct session *session)
+{
+    struct capture_run *run = &session->result->timing;
+    double sum_ns = 0;
+    for (size_t i = 0; i < session->manifest.region_count; i++)
+        for (size_t j = 0; j < session->manifest.regions[i].class_count; j++) {
+            const struct store_class *class = &session->manifest.regions[i].classes[j];
+            const struct kept *kept = class->captured && !class->nested ? kept_find(session, i, class->representative) : NULL;
+            const struct capture_invocation *invocation = kept ? invocation_of(run, kept) : NULL;
+            if (!invocation || !invocation->vague_ns)
+                continue;
+            double ratio = (double)invocation->vague_ns / ((double)invocation->time_ns + 1);
+            sum_ns += (ratio < 1 ? ratio : 1) * (double)class->time_ns;
+        }
+    return (uint64_t)sum_ns;
+}
+
 static struct lack lack_find(const struct session *session)
 {
     const struct capture_run *run = &session->result->timing;
@@ -192,7 +212,9 @@ static struct lack lack_find(const struct session *session)
     lack.by_chance = is_left && 2 * lack.chance_ns >= left_ns;
     lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
     lack.worth_end = is_short && !run->randomized && has_died(run->program_status);
-    lack.worth_times = lack.by_chance || is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
+    lack.vague_ns = vague_ns(session);
+    lack.vague = is_much(run->wall_ns, lack.vague_ns, VAGUE_RATIO, LACK_NS);
+    lack.worth_times = lack.by_chance || lack.vague || is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
     return lack;
 }
 
@@ -239,9 +261,13 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
                   "invocation takes was not to be foretold there, or stops cost too much", text.length ? "; " : "", lack->missing, lack->missing == 1 ? "" : "es",
                   percent < 99.5 ? 2 : 4, percent, session->manifest.regions[lack->region].name);
     }
-    if (lack->worth_times && is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS))
+    bool uncertain = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
+    if (uncertain)
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));
-    else if (lack->by_chance)
+    if (lack->vague)
+        text_addf(&text, "%scaptured invocations may take longer or shorter than they count, by %.2g %% of the run: others with their arguments and call path do not agree",
+                  text.length ? "; " : "", percent_of(lack->vague_ns, run->wall_ns));
+    if (lack->by_chance && !uncertain && !lack->vague)
         text_addf(&text, "%sinvocations that take %.2g %% of the regions' time seem to have been interrupted", text.length ? "; " : "",
                   percent_of(lack->chance_ns, lack->regions_ns));
     text_add(&text, obstacle ? obstacle : result->runs > 1 ? "; it runs once more for that" : "; it runs a second time for that");

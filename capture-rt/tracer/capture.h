@@ -24,6 +24,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC; end_ns is 0 if it was left by exit, longjmp or a crash */
     uint64_t time_ns;            /* what it takes when nobody stops the program or looks on: see tracer/undisturbed.h */
     uint64_t uncertain_ns;       /* how far off time_ns may be, for a stop nearby; 0 where others tell */
+    uint64_t vague_ns;           /* of one that was stopped at, and counts as one of several kinds that explain what it took: how far these are from time_ns, in the mean; 0: one kind does */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
     uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu, and there were switches */

@@ -28,7 +28,7 @@
 #define FAULTS_MANY 64u                 /* more than an invocation's like have, and this share of its time at the least */
 #define FAULTS_RATIO 0.05
 
-struct estimate { uint64_t time_ns, uncertain_ns; };
+struct estimate { uint64_t time_ns, uncertain_ns, vague_ns; };
 
 static int compare(const void *left, const void *right)
 {
@@ -117,6 +117,19 @@ static uint64_t kind_pick(const struct nearby_kinds *kinds, uint64_t own_ns, str
     return best_ns;
 }
 
+/* How far an invocation that counts as one of like_ns is from those of all kinds that it could be one of, in the mean over these. */
+static uint64_t vague_of(const struct nearby_kinds *kinds, uint64_t own_ns, struct disturbance disturbed, uint64_t like_ns)
+{
+    double off_ns = 0, count = 0;
+    for (size_t i = 0; i < kinds->count; i++) {
+        if (!explains(kinds->medians[i], own_ns, disturbed))
+            continue;
+        off_ns += (double)kinds->sizes[i] * fabs((double)kinds->medians[i] - (double)like_ns);
+        count += (double)kinds->sizes[i];
+    }
+    return count > 0 ? (uint64_t)(off_ns / count) : 0;
+}
+
 /* Of the kinds that it can be one of, the only one of which others stand where it stands in the region's order; else 0. What faults cost is known to a third, which of
  * 33,000 is as much as what tells kinds apart. */
 static uint64_t kind_placed(const struct nearby_kinds *kinds, const struct nearby_list *list, size_t at, enum nearby_like like, struct disturbance disturbed)
@@ -161,7 +174,7 @@ struct nearby { struct nearby_kinds same, usual; };
 static struct estimate estimate(const struct nearby_list *list, size_t at, uint64_t faults, uint64_t fault_ns, struct nearby *nearby)
 {
     const struct capture_invocation *invocation = &list->region->list[at];
-    uint64_t own_ns = list->ones[at].time_ns, like_ns = 0;
+    uint64_t own_ns = list->ones[at].time_ns, like_ns = 0, vague_ns = 0;
     struct disturbance disturbed = disturbance_of(invocation, faults, fault_ns);
     bool many;
     if (!invocation->fresh) {
@@ -172,21 +185,26 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
             uint64_t placed = many ? kind_placed(&nearby->same, list, at, NEARBY_SAME, disturbed) : 0;
             uint64_t foretold = (!like_ns || many) && !placed ? foretold_ns(list, at) : 0;
             like_ns = placed ? placed : foretold && explains(foretold, own_ns, disturbed) ? foretold : like_ns;
+            vague_ns = like_ns && many && !placed ? vague_of(&nearby->same, own_ns, disturbed, like_ns) : 0;
         }
         if (!like_ns) {
             nearby_kinds_find(list, at, NEARBY_USUAL, &nearby->usual);
             like_ns = kind_pick(&nearby->usual, own_ns, disturbed, NEARBY_USUAL, &many);
             uint64_t placed = many ? kind_placed(&nearby->usual, list, at, NEARBY_USUAL, disturbed) : 0;
             like_ns = placed ? placed : like_ns;
+            vague_ns = like_ns && many && !placed ? vague_of(&nearby->usual, own_ns, disturbed, like_ns) : 0;
         }
     }
-    if (like_ns)
-        return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0};
+    if (like_ns) {
+        double short_ns = (double)like_ns + (1 - FAULT_DOUBT) * disturbed.cost_ns - (double)own_ns;
+        vague_ns = short_ns > (double)vague_ns ? (uint64_t)short_ns : vague_ns;
+        return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0, invocation->stopped ? vague_ns : 0};
+    }
     bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
     double off = disturbed.cost_ns + (alone ? disturbed.waited_ns : 0);
     uint64_t most_ns = own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
-    return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2};
+    return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2, 0};
 }
 
 /* What faults of tracking cost, from invocations that had some and others with the same words that had none. */
@@ -351,7 +369,7 @@ static void region_fill(const struct work *work, size_t index, const struct near
         struct capture_invocation *invocation = &region->list[j];
         if (!invocation->end_ns)
             continue;
-        struct estimate found = {nearby_measured_ns(invocation, run->probe_ns), 0};
+        struct estimate found = {.time_ns = nearby_measured_ns(invocation, run->probe_ns)};
         uint64_t faults = 0;
         if (list && nearby_is_disturbed(invocation)) {
             faults = tracking_faults(invocation, least, invocation->stopped && work->pages ? work->pages(work->context, index, invocation->number) : 0);
@@ -359,6 +377,7 @@ static void region_fill(const struct work *work, size_t index, const struct near
         }
         invocation->time_ns = found.time_ns;
         invocation->uncertain_ns = found.uncertain_ns;
+        invocation->vague_ns = found.vague_ns;
         invocation->faults -= invocation->faults < faults ? invocation->faults : (uint32_t)faults;
     }
 }
@@ -457,6 +476,7 @@ static void time_take(struct capture_run *run, struct capture_region *region, st
     invocation->switches = same->switches;
     invocation->measured_cpu = same->measured_cpu;
     invocation->uncertain_ns = same->uncertain_ns;
+    invocation->vague_ns = same->vague_ns;
 }
 
 /* What its like take, or 0. */

@@ -336,6 +336,42 @@ else
     echo "left out: the kernel does not track writes, so no time is changed by it"
 fi
 
+# ---- work that goes up and down by chance: what a captured invocation takes is not to be told from others -----------------------------
+compile chance <<'C'
+#include <stdio.h>
+static double u[4000], v[4000];
+static int repeats;
+static void step(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 4000; i++) {
+        double t = u[i];
+        for (int k = 0; k < repeats; k++)
+            t = t * 0.99 + 0.01 / (1 + t * t);
+        v[i] = t;
+    }
+}
+int main(void)
+{
+    unsigned state = 3;
+    for (int i = 0; i < 1000; i++) {
+        state = state * 1664525u + 1013904223u;
+        repeats = 2 + (int)(state >> 16) % 30;
+        step();
+    }
+    printf("%g\n", v[5]);
+    return 0;
+}
+C
+# By chance the captured ones may all have neighbours that agree.
+for _ in $(seq 10); do
+    run "$PCERE" capture --force --json -o chance.pcere ./chance
+    jq -e '.second_run_reason // "" | test("count, by [0-9.]+ % of the run")' .out >/dev/null && break
+done
+holds "where work goes up and down by chance, a run without stops tells what captured invocations take" jq -e '.second_run_reason // "" | test("count, by [0-9.]+ % of the run")' .out
+run "$PCERE" capture --one-run --force --json -o chance.pcere ./chance
+is "--one-run is one run there, too" "$(json .runs)" 1
+
 # ---- the NAS benchmarks ----------------------------------------------------------------------------------------------------------------
 make -s -C "$SOURCE/cNPB" CLASS=S CFLAGS="-O3 -g -fpass-plugin=$(plugin)" BINDIR="$work/bin" OBJDIR="$work/obj" cg ep is lu >make.log 2>&1 ||
     { cat make.log; not_ok "the benchmarks are built"; }

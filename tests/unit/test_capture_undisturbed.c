@@ -409,6 +409,65 @@ static void machine_stretched(void)
     CU_ASSERT_EQUAL(one.run.wall_ns, one.run.serial_ns + one.region.time_ns);
 }
 
+/* Times go up and down by chance between 1 and 2 ms: one that was stopped, and took 2.2, could have been any of these; as one of two kinds far apart it is told. */
+static void vague_where_times_scatter(void)
+{
+    struct fixture f, other;
+    fixture_init(&f);
+    fixture_init(&other);
+    for (uint64_t i = 0; i < 40; i++) {
+        add(&f, i == 20 ? 2200 : 1000 + i * 370 % 1000, 7)->stopped = i == 20;
+        add(&other, i == 20 ? 1300 : i % 3 ? 1000 : 9000, 7)->stopped = i == 20;
+    }
+    undisturbed_fill(&f.run, NULL, NULL);
+    undisturbed_fill(&other.run, NULL, NULL);
+    CU_ASSERT(f.list[20].vague_ns > 200000 && f.list[20].vague_ns < 1000000);
+    CU_ASSERT_EQUAL(f.list[19].vague_ns, 0);
+    CU_ASSERT_EQUAL(us_of(&other, 21), 1000);
+    CU_ASSERT_EQUAL(other.list[20].vague_ns, 0);
+}
+
+static uint64_t hundred_pages(const void *context, size_t region, uint64_t invocation)
+{
+    (void)context;
+    (void)region;
+    (void)invocation;
+    return 100;
+}
+
+/* All others take 147 us, and 100 faults of 900 ns more would be 237: one that took 145 with them is another's like, which only another run can tell. */
+static void vague_where_too_short(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (uint64_t i = 0; i < 40; i++) {
+        struct capture_invocation *one = add(&f, i == 20 ? 145 : 147, 7);
+        one->stopped = i == 20;
+        one->faults = one->stopped ? 100 : 0;
+    }
+    undisturbed_fill(&f.run, hundred_pages, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 21), 147);
+    CU_ASSERT(f.list[20].vague_ns > 50000 && f.list[20].vague_ns < 100000);
+}
+
+/* Another run, which was not stopped there, knows. */
+static void vague_no_more(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    one.run.stopped = true;
+    for (uint64_t i = 0; i < 40; i++) {
+        add(&one, i == 20 ? 2200 : 1000 + i * 370 % 1000, 7)->stopped = i == 20;
+        add(&two, i == 20 ? 1700 : 1000 + i * 370 % 1000, 7);
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    CU_ASSERT(one.list[20].vague_ns > 0);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 21), 1700);
+    CU_ASSERT_EQUAL(one.list[20].vague_ns, 0);
+}
+
 /* The machine stood still in one of many short ones: it weighs, so that the next run stops at it, and can tell what it takes but roughly. */
 static void stood_still_where_the_next_run_stops(void)
 {
@@ -489,6 +548,9 @@ static const struct unit_test tests[] = {
     {"what stands out from its like in one run alone takes what it takes in the other", machine_stretched},
     {"what stands out in the other run mends nothing", stretched_elsewhere},
     {"an invocation in which the machine stood still is told by the next run, though that stopped at it", stood_still_where_the_next_run_stops},
+    {"where times scatter, what a stopped invocation takes is not known", vague_where_times_scatter},
+    {"nor where it took less than its like and its faults together", vague_where_too_short},
+    {"another run that was not stopped there tells", vague_no_more},
     {"where threads take turns in another order, argument words tell which is which", other_order},
 };
 
