@@ -55,7 +55,7 @@ void elf_code_name(const char *path, uint64_t address, char **ret_function, char
 
 /* ---- many addresses -------------------------------------------------------------------------------------------------------- */
 
-struct code_function { uint64_t start; const char *name; size_t place; };       /* place: in the file, of several that begin at one address the first is told */
+struct code_function { uint64_t start; const char *name, *unit; size_t place; };    /* place: in the file, of several that begin at one address the first is told */
 
 struct elf_code {
     int descriptor;
@@ -73,14 +73,18 @@ static int function_order(const void *left, const void *right)
 static bool functions_add(struct elf_code *code, Elf_Scn *section, const GElf_Shdr *header)
 {
     Elf_Data *data = elf_getdata(section, NULL);
+    const char *unit = NULL;
     GElf_Sym symbol;
     for (int i = 1; data && gelf_getsym(data, i, &symbol); i++) {
-        const char *name = GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF ? elf_strptr(code->elf, header->sh_link, symbol.st_name) : NULL;
-        if (!name || !*name)
+        unsigned char type = GELF_ST_TYPE(symbol.st_info);
+        const char *name = type == STT_FILE || (type == STT_FUNC && symbol.st_shndx != SHN_UNDEF) ? elf_strptr(code->elf, header->sh_link, symbol.st_name) : NULL;
+        if (type == STT_FILE)
+            unit = name && *name ? name : NULL;
+        if (type == STT_FILE || !name || !*name)
             continue;
         if (!array_reserve(&code->functions, &code->capacity, code->count + 1, sizeof *code->functions))
             return false;
-        code->functions[code->count] = (struct code_function){symbol.st_value, name, code->count};
+        code->functions[code->count] = (struct code_function){symbol.st_value, name, GELF_ST_BIND(symbol.st_info) == STB_LOCAL ? unit : NULL, code->count};
         code->count++;
     }
     return true;
@@ -116,6 +120,15 @@ const char *elf_code_function(const struct elf_code *code, uint64_t address, uin
         return NULL;
     *ret_start = code->functions[low - 1].start;
     return code->functions[low - 1].name;
+}
+
+bool elf_code_at(const struct elf_code *code, size_t index, struct elf_code_place *ret_place)
+{
+    if (index >= code->count)
+        return false;
+    const struct code_function *function = &code->functions[index];
+    *ret_place = (struct elf_code_place){function->start, function->name, function->unit};
+    return true;
 }
 
 void elf_code_close(struct elf_code *code)

@@ -371,6 +371,11 @@ void elf_file_close(struct elf_file *file)
 
 /* ---- asking -------------------------------------------------------------------------------------------------------------- */
 
+const char *elf_file_path(const struct elf_file *file)
+{
+    return file->path;
+}
+
 bool elf_file_is_pie(const struct elf_file *file)
 {
     return file->pie;

@@ -45,6 +45,7 @@ struct elf_file;
 enum pcere_status elf_file_open(const char *path, struct elf_file **ret_file, struct pcere_error *error);
 void elf_file_close(struct elf_file *file);                       /* accepts NULL */
 
+const char *elf_file_path(const struct elf_file *file);           /* as it was opened by */
 bool elf_file_is_pie(const struct elf_file *file);                /* ET_DYN */
 bool elf_file_is_static(const struct elf_file *file);             /* no PT_INTERP */
 void elf_file_span(const struct elf_file *file, uint64_t *ret_low, uint64_t *ret_high);   /* of all PT_LOAD, link-time, page-aligned */

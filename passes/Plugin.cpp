@@ -48,6 +48,7 @@ static cl::opt<bool> OtherProcessor("pcere-codelet-processor", cl::Hidden, cl::d
 static cl::opt<bool> Character("pcere-codelet-character", cl::Hidden, cl::desc("with -pcere-codelet: the code counts its blocks, accesses and branches"));
 static cl::opt<bool> Names("pcere-codelet-names", cl::Hidden, cl::desc("with -pcere-codelet: blocks are named by the numbers of -pcere-codelet-character"));
 static cl::opt<bool> Schedules("pcere-codelet-schedules", cl::Hidden, cl::desc("with -pcere-codelet: all loops ask the OpenMP runtime for their schedule"));
+static cl::opt<std::string> Places("pcere-codelet-places", cl::Hidden, cl::desc("with -pcere-codelet: file that tells where the program's functions begin"));
 static cl::opt<std::string> Passes("pcere-codelet-passes", cl::Hidden, cl::desc("run these passes, in opt's syntax, after those of the compiler"));
 
 static cl::opt<unsigned> FastMath("pcere-fast-math", cl::Hidden, cl::init(0),
@@ -122,6 +123,8 @@ struct EndPass : PassInfoMixin<EndPass> {
       pcere::dropProbes(M);
       pcere::judgeSampling(M, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());
       std::vector<BasicBlock *> Blocks = pcere::numberBlocks(M);
+      if (!Places.empty())
+        pcere::placeFunctions(M, Places);
       pcere::finishCodelet(M, Library);
       if (Character)
         pcere::countBlocks(M, Blocks);

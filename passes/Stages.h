@@ -81,6 +81,10 @@ void dropLinkersAssembly(llvm::Module &M);
 /// thread-local variables become references, too.
 void finishCodelet(llvm::Module &M, bool Library);
 
+/// Have functions begin in a line of the instruction cache where they began in the program. \p File has a line "OFFSET\tUNIT\tNAME" for each function of the program: where in a line of 64
+/// bytes it begins, the source file of a local one, without folder (else empty), its symbol. Before finishCodelet, which gives functions other names.
+void placeFunctions(llvm::Module &M, llvm::StringRef File);
+
 /// All blocks of a unit as the optimiser left them: a block's number is its index. Before finishCodelet, which adds functions of its own.
 std::vector<llvm::BasicBlock *> numberBlocks(llvm::Module &M);
 

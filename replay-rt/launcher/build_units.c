@@ -153,6 +153,13 @@ static enum pcere_status unit_translate(struct builder *builder, const struct bu
         if (naming)
             arguments_add(&arguments, "-fno-discard-value-names");
     }
+    struct text places = {0};
+    if (build_places_path(builder, build_unit->image, &places)) {
+        arguments_add(&arguments, "-mllvm");
+        arguments_addf(&arguments, "-pcere-codelet-places=%s", places.data);
+    }
+    arguments.failed |= places.failed;
+    text_done(&places);
     user_passes_add(builder->options, &arguments);
     unit_flags_add(&arguments, builder, unit);
     arguments_add(&arguments, naming ? "-S" : "-c");

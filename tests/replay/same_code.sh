@@ -1,4 +1,4 @@
-# The machine code of each region in the codelet is that of the original, instruction for instruction.
+# The machine code of each region in the codelet is that of the original, instruction for instruction, and begins where it did in a line of the instruction cache.
 source "$(dirname "$0")/common.sh"
 unit_of() { objcopy -O binary --only-section=.pcere.bc --set-section-flags .pcere.bc=alloc "$1" "$1.bc" && od -An -t x8 -j 16 -N 8 "$1.bc" | tr -d ' '; }
 
@@ -14,6 +14,17 @@ same() {
     done
 }
 
+# functions FILE: "NAME PLACE-IN-A-LINE", of names that it has once
+functions() { nm "$1" | awk '$2 ~ /^[tTwW]$/ && $3 !~ /^(_init|_fini|_start|main)$/ { count[$3]++; place[$3] = $1 } END { for (name in count) if (count[name] == 1) print name, "0x" substr(place[name], 15) }' | sort; }
+# placed NAME: functions of the program against those of its codelets
+placed() {
+    local name here there same=0 other=()
+    while read -r name here there; do
+        if [ $((here % 64)) -eq $((there % 64)) ]; then same=$((same + 1)); else other+=("$name"); fi
+    done < <(join <(functions "$1") <(functions "$1".pcere/build/*/codelet))
+    holds "functions of $1 begin in a line where they did: $same, not ${other[*]}" [ "$same" -gt 0 -a ${#other[@]} -eq 0 ]
+}
+
 for level in -O0 -O2 -O3; do
     flags="$level -fdata-sections"
     while read -r name files; do
@@ -21,8 +32,10 @@ for level in -O0 -O2 -O3; do
         program "$name" $files
         run "$PCERE" capture --force --all-classes "./$name"
         same "$name" "$name".*.o
+        placed "$name"
     done <<'END'
 statics statics_one.c statics_two.c
+blocks blocks.cpp
 kinds kinds.c
 threads threads.c
 pointers pointers.c

@@ -77,6 +77,17 @@ static void many_are_named(void)
     CU_ASSERT_EQUAL(start, link_address(elf_code_global));
     CU_ASSERT_PTR_NULL(elf_code_function(code, 0, &start));
     CU_ASSERT_PTR_NOT_NULL(elf_code_function(code, UINT64_MAX, &start));        /* the last one */
+    struct elf_code_place place;
+    uint64_t last = 0;
+    size_t count = 0, found = 0;
+    for (; elf_code_at(code, count, &place); count++) {
+        CU_ASSERT_TRUE(place.start >= last);
+        last = place.start;
+        found += strcmp(place.name, "elf_code_local") == 0 && place.start == link_address(elf_code_local) && place.unit && strcmp(place.unit, "test_core_elf_code.c") == 0;
+        found += strcmp(place.name, "elf_code_global") == 0 && place.start == link_address(elf_code_global) && !place.unit;
+    }
+    CU_ASSERT_EQUAL(found, 2);
+    CU_ASSERT_FALSE(elf_code_at(code, count, &place));
     elf_code_close(code);
     elf_code_close(NULL);
     CU_ASSERT_PTR_NULL(elf_code_open("/etc/passwd"));
