@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 39u
+#define PLAN_VERSION 40u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -206,6 +206,7 @@ struct plan_policy {
     uint64_t walk_ns, walk_first_ns;        /* where all that the first timed walk through steps times took no more than walk_ns (that less walk_first_ns, where its first step does not count),
                                        that walk is enough, whatever repeat_least says; 0: it is not */
     uint64_t warm_ns;               /* no more untimed runs once one of them, not the first, took so long; 0: all of them */
+    uint64_t first_most_ns;         /* without an untimed run: if the first timed one takes longer, it was that; 0: whatever it takes */
     uint64_t settle_ns;             /* more untimed runs while they get faster, until these took so long (PLAN_SETTLES at most); 0: none */
 };
 

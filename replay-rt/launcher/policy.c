@@ -135,9 +135,9 @@ void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t rep
     if (repeat || (warmup && strcmp(warmup, "auto") != 0) || in_vivo_ns < WARM_NS / (threads ? threads : 1) || policy->allowed_ns / SAMPLES_LEAST >= in_vivo_ns)
         return;
     policy->plan.settle_ns = 0;
-    if (policy->plan.warmups)
-        policy->plan.warmups = 1;
-    if (policy->plan.warmups && (!changes_known || policy->plan.faulting)) {
+    bool warms = policy->plan.warmups && (!changes_known || policy->plan.faulting);
+    policy->plan.warmups = warms;
+    if (warms) {
         policy->plan.repeat_least = policy->samples_least = LONG_LEAST;
         return;
     }

@@ -300,6 +300,9 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         policy.plan.fill = 2;
         filler_make(&session->filler);
     }
+    bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
+    if (comparable && threads == captured && policy.plan.learn && !policy.plan.warmups)
+        policy.plan.first_most_ns = (uint64_t)(POLICY_FIRST_RATIO * (double)calibrate_reference_ns(result->target->class));
     policy.plan.rates = options->rates && !measurement->trial;
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);
@@ -308,7 +311,6 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
                                &policy.plan, measurement->steps, &plan, error);
     bool doubts = policy.allowed_ns && !policy.extended && !options->repeat && !measurement->trial && !measurement->steps, doubted = false;
     bool weighs = sampled.share_ratio >= DOUBT_WEIGHT_RATIO, heavy = sampled.share_ratio >= DOUBT_HEAVY_RATIO;
-    bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
     double doubt_most = comparable ? doubt_most_ns(calibrate_reference_ns(result->target->class), codelet->capture_threads, result->sample.threads) : 0;
     while (!status) {
         uint64_t wall_ns = 0, start_ns = replay_session_clock_ns();

@@ -54,6 +54,7 @@ struct run {
     bool cooled;                      /* pages that shots need were made the process's own, and caches were emptied after that */
     bool opened;                      /* the region changed how memory is protected, and a run begins with the capture's protection */
     bool warm;                        /* a run with another number of threads was all the warming that the only timed one needs */
+    bool turned;                      /* there was one */
     bool walked;                      /* what steps lay down is known from another number of threads, and no loop's data decide anything: no walk need learn it */
     void (*mark)(uint64_t on);        /* tells who records this process of timed runs, or NULL */
 };
@@ -226,7 +227,7 @@ static void region_shot(void *context)
     region_run(context);
 }
 
-/* Captured pages that the run needed are there from now on, those that it wrote the process's own; nothing else remains of it. */
+/* Captured pages that the run needed are there from now on, those that it wrote the process's own; nothing else remains of it, in caches neither where these are to be cold. */
 static void rehearsal_end(void *context)
 {
     struct run *run = context;
@@ -236,7 +237,8 @@ static void rehearsal_end(void *context)
     pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
     pcere_memory_restore(&run->memory);
     pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
-    pcere_memory_cool(&run->memory);
+    if (run->samples || !run->codelet->plan->policy.learn)
+        pcere_memory_cool(&run->memory);
     pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
     pcere_plan_progress(run->codelet);
 }
@@ -396,10 +398,13 @@ static mark_function *mark_find(void)
     return function;
 }
 
-/* The first timed run, where none came before it: pages that it had to make its own, since it writes there what was there before, are seen in its time. Then it
- * only was a rehearsal. (Not where a profiler was told that it counts.) */
+/* The first timed run, where none came before it: pages that it had to make its own, since it writes there what was there before, are seen in its time, and so is it where it takes much
+ * longer than the program. Then it only was a rehearsal. (Not where a profiler was told that it counts.) */
 static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
 {
+    uint64_t most_ns = run->codelet->plan->policy.first_most_ns;
+    if (run->populated && run->memory.lazy && most_ns && wall_ns > most_ns)
+        return false;
     if (!run->populated || !run->memory.lazy || faults * FAULT_NS < wall_ns / FAULTS_PARTS)
         return true;
     pcere_memory_learn_drops(&run->memory);
@@ -525,12 +530,20 @@ static void region_character(struct run *run)
         pcere_memory_learn(&run->memory);         /* which pages were new */
 }
 
+/* One run goes through all that caches hold, and shows what it writes: an untimed one, or the first timed one. */
+static bool runs_long(const struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    return policy->task == PLAN_MEASURE && !run->samples && !run->chain && !policy->faulting && policy->learn && policy->warmups <= 1 && policy->repeat_most == 1 && policy->budget_ns
+           && run->memory.lazy;
+}
+
 /* As the policy has it. */
 static void pages_prepare(struct run *run)
 {
     const struct plan_policy *policy = &run->codelet->plan->policy;
     run->samples = policy->sample_shots && pcere_sample_may(run->codelet, run->region);
-    bool timed_first = policy->task == PLAN_MEASURE && (!policy->warmups || run->samples);
+    bool timed_first = policy->task == PLAN_MEASURE && (!policy->warmups || run->samples) && !(run->turned && runs_long(run));
     run->rehearses = run->memory.lazy && timed_first && (policy->rehearse || run->samples);
     run->populated = timed_first && !run->rehearses;
     /* A rehearsal takes few pages and decides nothing by its time: what is left of the process before this one may go meanwhile, on a processor that the team does not have. */
@@ -548,14 +561,6 @@ static bool may_stay(const struct run *run)
     return run->memory.lazy && !run->codelet->plan->level_count && !(run->region->sampling & CODELET_SAMPLE_TASKS);
 }
 
-/* One untimed run was to show what it writes, and to go through all that caches hold. */
-static bool runs_long(const struct run *run)
-{
-    const struct plan_policy *policy = &run->codelet->plan->policy;
-    return policy->task == PLAN_MEASURE && !run->samples && !run->chain && !policy->faulting && policy->warmups == 1 && policy->repeat_most == 1 && policy->budget_ns
-           && run->memory.lazy;
-}
-
 /* With a team of another size, from memory as it was; what shots left there is only made absent where it was, since it decides nothing. */
 static void turn_begin(struct run *run)
 {
@@ -568,6 +573,7 @@ static void turn_begin(struct run *run)
     pcere_speed_begin(codelet);
     pcere_threads_grow(run->threads, codelet->plan->result.threads);
     pcere_threads_point(run->threads);
+    run->turned = true;
     pages_prepare(run);
     run->timing = false;
     run->walked = run->chain && run->tours && !run->data_decides;
