@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 40u
+#define PLAN_VERSION 41u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -186,7 +186,7 @@ struct plan_policy {
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
-    uint32_t fill;                  /* 1: caches that are to be cold are filled with other memory, part of it written; 2: which is made beside the rehearsal; 0: only emptied */
+    uint32_t fill;                  /* 1: caches that are to be cold are filled with other data, part of it written; 0: only emptied */
     uint32_t continues;             /* as a step has it, behind the last one */
     uint32_t watch_speed;           /* 1: known work is timed beside timed runs, on all threads of the team at once */
     uint32_t stays;                 /* 1: when its result is there, the process says so by a byte (done) and waits for its turn: the same codelet with another policy */
@@ -214,6 +214,17 @@ struct plan_policy {
 /* A processor is slow that takes longer over the known work by such a part of what it takes at full speed; full_ns 0: not known. */
 #define PLAN_SLOW_PARTS 8u
 static inline bool plan_is_slow(uint64_t work_ns, uint64_t full_ns) { return full_ns && work_ns > full_ns + full_ns / PLAN_SLOW_PARTS; }
+
+/* Caches are filled by the launcher, whose memory that takes: a thread of a codelet's that is to find other data in its processor's caches asks, and sleeps until it is done. One request
+ * for each thread of a team; those beyond do without. `asked` is raised by the codelet, `done` follows it; both are futexes. A line each, since different threads wait there. */
+#define PLAN_FILLERS 64u
+struct plan_filler {
+    _Alignas(64) _Atomic uint32_t asked;
+    _Atomic uint32_t done;
+    uint32_t processor;             /* that the thread runs on */
+    uint32_t part, parts;           /* of the memory */
+    uint64_t written, of;           /* of so many pages so many are written, the others only read */
+};
 
 /* What the time of a process goes into, one after the other from the request for it to its end. */
 #define PLAN_PHASES(X) X(START, "start") X(MAP, "map") X(TEAM, "team") X(PREPARE, "prepare") X(REHEARSE, "rehearse") X(LEARN, "learn") \
@@ -325,7 +336,7 @@ struct replay_plan {
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
-    uint32_t filler;                /* descriptor of a memory file that only fills caches, empty at first; 0: there is none */
+    uint32_t filler;                /* descriptor of a memory file of PLAN_FILLERS requests (struct plan_filler); 0: nobody fills caches */
     uint32_t done;                  /* descriptor that the process closes when its result is there, some milliseconds before its memory is given back; 0: none */
     uint32_t parent;                /* the launcher's process, with which the codelet's ends; 0: it goes on alone */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */

@@ -1,21 +1,27 @@
-/* replay-rt/launcher/filler.h - a memory file with which codelets fill caches: one for all of a session, since making memory present costs more than filling with it. */
+/* replay-rt/launcher/filler.h - memory that only fills caches, and threads that go through it where a codelet's thread asks for it, in its place.
+ *
+ * A codelet's process that had such memory would map it page by page, and give it back when it ends: 1 us a page together, as much as all else of a small codelet costs. So it
+ * is the launcher's, for all of a session, and what the processes share is a page of requests (struct plan_filler in protocol.h).
+ */
 #ifndef PCERE_REPLAY_LAUNCHER_FILLER_H
 #define PCERE_REPLAY_LAUNCHER_FILLER_H
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
+struct filling;
 struct filler {
-    int fd;                           /* -1: none, codelets do without */
-    bool asked, making;               /* making: `thread` runs, or has ended and was not waited for */
-    pthread_t thread;
+    int fd;                           /* of the requests; -1: none, codelets do without */
+    struct filling *filling;
 };
 #define FILLER_NONE ((struct filler){.fd = -1})
 
-struct filler filler_open(void);                   /* as large as the last cache; empty until its pages are made */
+struct filler filler_open(void);                   /* as large as the last cache; nothing of it is there yet */
 bool filler_is_made(const struct filler *filler);  /* in part, at least */
-/* Make its pages while others work, once: else the first process that uses it does. */
+/* Make its pages while others work: else who asks first does. */
 void filler_make(struct filler *filler);
+/* A team of so many threads may ask from now on. */
+void filler_serve(struct filler *filler, uint32_t threads);
 void filler_close(struct filler *filler);
 
 #endif

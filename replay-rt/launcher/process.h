@@ -32,7 +32,7 @@ struct process {
     const struct build *build;
     const struct processor *processor;  /* that it was built for; NULL: this machine's */
     int pages_fd;                     /* of the page pool */
-    int filler_fd;                    /* a memory file with which codelets fill caches, or -1 */
+    int filler_fd;                    /* of requests to fill caches, or -1 */
     struct plan_file *plan;
     char *const *environment;         /* whole, NULL-terminated */
     const char *region;               /* for messages, like */

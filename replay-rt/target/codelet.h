@@ -72,10 +72,6 @@ void pcere_processors_find(void);
 /* Run on every processor of the process, by as many threads that end with it; where memory has several nodes, or a team of `team` threads has as many
  * as there are processors, by that: pages lie near the thread that touches them first. */
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);
-/* Run it once, by a thread on a processor beside that of a team of `team` threads, while the caller goes on; not where there is none, or memory has several nodes. One at a time. */
-void pcere_processors_beside(team_fn *run, void *context, uint32_t team);
-/* Wait for its end. True: there was one. */
-bool pcere_processors_beside_end(void);
 /* Has the process one for each of so many threads? */
 bool pcere_processors_suffice(uint32_t threads);
 /* How many processors so many threads have; as many as threads if nobody knows. */
@@ -288,8 +284,6 @@ uint64_t pcere_ahead_filled(void);
 /* By all threads: no line of captured memory is in any cache. In the last one is other memory, of which as large a part was written as of the pages that this process has touched
  * (learned: as the learning run wrote). */
 void pcere_memory_cool(struct memory *memory);
-/* What that needs of other memory is made beside what runs meanwhile, if there is a processor to spare: before anything is timed comes pcere_processors_beside_end. */
-void pcere_memory_cool_ahead(const struct memory *memory);
 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 

@@ -8,29 +8,30 @@
 #include "replay-rt/target/codelet.h"
 #include "replay-rt/target/machine.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LINE_BYTES 64u
 #define ALL_PAGES_LEAST 1024u             /* captured pages that are worth threads on processors which the team does not have */
 
 #define SAME_FAULTS_MOST 64u              /* since which pages are there was asked last: these few make no difference */
-#define HUGE_BYTES ((size_t)2 << 20)
-#define TRIED_PAGES 64u                   /* of the file, which tell what mapping a page costs */
-#define DEAR_PAGE_NS 2000u                /* usual: 100 to 300, some pages at a time */
+#define FILL_WAIT_NS 100000000            /* at one go; */
+#define FILL_WAITS_MOST 50u               /* a launcher that is no more would never be done */
 
 struct cooling {
     struct plan_range *runs;              /* of pages of captured memory, that are there */
     size_t run_count, run_capacity;
     uint64_t count, written, page_bytes;  /* count: of these pages */
-    bool touches;                         /* the filler is to be mapped first */
 };
 
-static volatile unsigned char *filler;    /* of the launcher's file: its pages are there since the first process used it; or memory of this process, in huge pages */
-static bool filler_own;
-static uint64_t filler_bytes;
+static struct plan_filler *fillers;       /* of the launcher, which fills caches; NULL: nobody does */
+static atomic_bool fillers_gone;          /* it did not answer */
 
 /* This thread's share of the pages. */
 static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t threads)
@@ -45,107 +46,50 @@ static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t
     pcere_lines_left();
 }
 
-/* Pages that are written lie evenly among those that are only read. */
-static void filler_use(void *context, uint32_t thread, uint32_t threads)
+static bool filler_await(struct plan_filler *request)
 {
-    const struct cooling *cooling = context;
-    uint64_t pages = filler_bytes / cooling->page_bytes, of = cooling->count ? cooling->count : 1;
-    for (uint64_t page = pages * thread / threads; page < pages * (thread + 1) / threads; page++) {
-        bool write = (page + 1) * cooling->written / of != page * cooling->written / of;
-        for (uint64_t offset = 0; offset < cooling->page_bytes; offset += LINE_BYTES) {
-            volatile unsigned char *byte = filler + page * cooling->page_bytes + offset;
-            unsigned char value = *byte;
-            if (write)
-                *byte = (unsigned char)(value + 1);
-        }
+    const struct timespec most = {.tv_nsec = FILL_WAIT_NS};
+    for (uint32_t waits = 0; waits < FILL_WAITS_MOST && !atomic_load(&fillers_gone); waits++) {
+        uint32_t done = atomic_load(&request->done);
+        if (done == atomic_load(&request->asked))
+            return true;
+        syscall(SYS_futex, &request->done, FUTEX_WAIT, done, &most, NULL, 0);
     }
+    atomic_store(&fillers_gone, true);
+    return false;
 }
 
-/* By reading, which maps what is there some pages at a time: madvise by two threads at once takes three times as long. What is read of new memory would be zeros that all
- * have in common. */
-static void filler_touch(const struct cooling *cooling, uint32_t thread, uint32_t threads)
+/* This thread's share of it, by a thread of the launcher's on this thread's processor. One that was asked by a process which ended meanwhile may still be at work. */
+static void filler_ask(void *context, uint32_t thread, uint32_t threads)
 {
-    uint64_t page_bytes = cooling->page_bytes, pages = filler_bytes / page_bytes;
-    for (uint64_t page = pages * thread / threads; page < pages * (thread + 1) / threads; page++) {
-        if (filler_own)
-            filler[page * page_bytes] = 1;
-        else
-            (void)filler[page * page_bytes];
-    }
+    const struct cooling *cooling = context;
+    struct plan_filler *request = &fillers[thread];
+    int processor = sched_getcpu();
+    if (thread >= PLAN_FILLERS || !filler_await(request))
+        return;
+    request->processor = processor < 0 ? UINT32_MAX : (uint32_t)processor;
+    request->part = thread;
+    request->parts = threads < PLAN_FILLERS ? threads : PLAN_FILLERS;
+    request->written = cooling->written;
+    request->of = cooling->count;
+    atomic_fetch_add(&request->asked, 1);
+    syscall(SYS_futex, &request->asked, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    filler_await(request);
+}
+
+static bool fillers_map(const struct codelet *codelet)
+{
+    if (fillers || !codelet->plan->policy.fill || codelet->filler_fd < 0)
+        return fillers != NULL && codelet->plan->policy.fill;
+    void *requests = mmap(NULL, PLAN_FILLERS * sizeof *fillers, PROT_READ | PROT_WRITE, MAP_SHARED, codelet->filler_fd, 0);
+    fillers = requests == MAP_FAILED ? NULL : requests;
+    return fillers != NULL;
 }
 
 /* Lines leave all caches, whichever processor tells them to. */
 static void caches_empty(void *context, uint32_t thread, uint32_t threads)
 {
-    const struct cooling *cooling = context;
-    if (cooling->touches)
-        filler_touch(cooling, thread, threads);
-    pages_leave(cooling, thread, threads);
-}
-
-/* Each page of the file is dear to map. The session's first process makes them as well, at 1 to 5 us each: that is paid once, and is not what is asked. */
-static bool mapping_is_dear(unsigned char *start, uint64_t bytes, uint64_t page_bytes)
-{
-    uint64_t pages = bytes / page_bytes < TRIED_PAGES ? bytes / page_bytes : TRIED_PAGES, begin_ns = 0;
-    for (int turn = 0; turn < 2; turn++) {
-        if (turn && madvise(start, pages * page_bytes, MADV_DONTNEED))
-            return false;
-        begin_ns = pcere_clock_ns(CLOCK_MONOTONIC);
-        for (uint64_t page = 0; page < pages; page++)
-            (void)((volatile unsigned char *)start)[page * page_bytes];
-    }
-    return pcere_clock_ns(CLOCK_MONOTONIC) - begin_ns >= pages * DEAR_PAGE_NS;
-}
-
-/* Under a hypervisor that keeps page tables of its own each page of the file costs 5 us, in each process; memory of the process itself in huge pages, which the machine had
- * before, 0.1 us for as much (and 1 to 5 where the machine has to make room for them first). NULL: pages are not dear, or there is no such memory. */
-static unsigned char *huge_filler(const struct codelet *codelet, unsigned char *start, size_t bytes)
-{
-    if (bytes % HUGE_BYTES || !mapping_is_dear(start, bytes, codelet->plan->page_bytes))
-        return NULL;
-    unsigned char *all = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all == MAP_FAILED)
-        return NULL;
-    unsigned char *aligned = all + (HUGE_BYTES - (uintptr_t)all % HUGE_BYTES) % HUGE_BYTES;
-    if (!madvise(aligned, bytes, MADV_HUGEPAGE))
-        return aligned;
-    munmap(all, bytes + HUGE_BYTES);
-    return NULL;
-}
-
-/* Without it, lines only leave. True: it is new here. */
-static bool filler_map(const struct codelet *codelet)
-{
-    struct stat about;
-    if (filler || !codelet->plan->policy.fill || codelet->filler_fd < 0 || fstat(codelet->filler_fd, &about) || about.st_size <= 0)
-        return false;
-    uint64_t bytes = (uint64_t)about.st_size;
-    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, codelet->filler_fd, 0);
-    if (start == MAP_FAILED)
-        return false;
-    unsigned char *own = huge_filler(codelet, start, bytes);
-    filler_own = own != NULL;
-    if (own)
-        munmap(start, bytes);
-    filler = own ? own : start;
-    filler_bytes = bytes;
-    return true;
-}
-
-static void filler_make(void *context, uint32_t thread, uint32_t threads)
-{
-    (void)thread;
-    (void)threads;
-    const struct memory *memory = context;
-    const struct cooling cooling = {.page_bytes = memory->codelet->plan->page_bytes};
-    if (filler_map(memory->codelet))
-        filler_touch(&cooling, 0, 1);
-}
-
-void pcere_memory_cool_ahead(const struct memory *memory)
-{
-    if (!filler && memory->codelet->plan->policy.fill > 1)
-        pcere_processors_beside(filler_make, (void *)(uintptr_t)memory, memory->codelet->plan->result.threads);
+    pages_leave(context, thread, threads);
 }
 
 static void run_add(const struct memory *memory, struct cooling *cooling, const struct plan_range *run)
@@ -190,7 +134,6 @@ void pcere_memory_cool(struct memory *memory)
 {
     static struct cooling cooling;
     static uint64_t left_faults, others;          /* when it was left last; between that and now, since `runs` was asked for */
-    pcere_processors_beside_end();
     cooling.page_bytes = memory->codelet->plan->page_bytes;
     others += pcere_faults_so_far() - left_faults;
     if (!cooling.run_count || others > SAME_FAULTS_MOST) {
@@ -199,11 +142,11 @@ void pcere_memory_cool(struct memory *memory)
     }
     cooling.written = memory->learned ? memory->written_count : own_count(&cooling);
     cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
-    cooling.touches = filler_map(memory->codelet);
-    if (cooling.touches || cooling.count >= ALL_PAGES_LEAST)
+    if (cooling.count >= ALL_PAGES_LEAST)
         pcere_processors_run(caches_empty, &cooling, memory->codelet->plan->result.threads);
     else
         pcere_team_run(caches_empty, &cooling);
-    pcere_team_run(filler_use, &cooling);
+    if (fillers_map(memory->codelet))
+        pcere_team_run(filler_ask, &cooling);
     left_faults = pcere_faults_so_far();
 }

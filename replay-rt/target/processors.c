@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -74,34 +73,6 @@ void pcere_processors_any(void)
 static bool memory_is_one(void)
 {
     return access("/sys/devices/system/node/node1", F_OK) != 0;
-}
-
-static struct share beside;             /* count: 1 while it runs */
-
-void pcere_processors_beside(team_fn *run, void *context, uint32_t team)
-{
-    pthread_attr_t attributes;
-    sigset_t all, kept;
-    if (beside.count || !pcere_processors_suffice(team + 1) || !memory_is_one() || pthread_attr_init(&attributes))
-        return;
-    beside = (struct share){.run = run, .context = context, .count = 1};
-    sigfillset(&all);                    /* a signal to the process is for the region */
-    if (pthread_sigmask(SIG_BLOCK, &all, &kept)) {
-        beside.count = 0;
-    } else {
-        beside.count = others_only(&attributes) && !pthread_create(&beside.thread, &attributes, share_run, &beside);
-        pthread_sigmask(SIG_SETMASK, &kept, NULL);
-    }
-    pthread_attr_destroy(&attributes);
-}
-
-bool pcere_processors_beside_end(void)
-{
-    bool ran = beside.count;
-    if (ran)
-        pthread_join(beside.thread, NULL);
-    beside.count = 0;
-    return ran;
 }
 
 void pcere_processors_run(team_fn *run, void *context, uint32_t team)

@@ -283,13 +283,10 @@ static bool region_sample(struct run *run)
     if (!run->samples)
         return false;
     run->sampling = true;
-    if (run->rehearses) {
+    if (run->rehearses)
         pcere_ahead_begin(&run->memory);
-        pcere_memory_cool_ahead(&run->memory);
-    }
     bool sampled = pcere_sample_region(codelet, run->region, region_shot, run->rehearses ? shots_rehearsed : NULL, shot_put_back, run);
     run->sampling = false;
-    pcere_processors_beside_end();
     pcere_plan_phase(codelet, PLAN_PHASE_RUN);
     if (!sampled && codelet->plan->result.sample_real_ns) {
         if (run->rehearses)

@@ -480,7 +480,7 @@ static bool series_run(struct codelet *codelet, struct series *series, sample_ru
         result->sample_iterations = outcome.iterations;
         result->sample_run += outcome.run;
         uint64_t absent = number < earlier.end ? earlier.faults[number] : 0;
-        if (series->rehearsal && !series->all && pages_are_few(faults > absent ? faults - absent : 0, outcome.real_ns) && !pcere_processors_beside_end()) {
+        if (series->rehearsal && !series->all && pages_are_few(faults > absent ? faults - absent : 0, outcome.real_ns)) {
             series_count(series, number);
             pcere_sample_drop(result, result->sample_count - 1);
             result->sample_run = outcome.run;
