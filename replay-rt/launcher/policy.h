@@ -65,7 +65,7 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
 /* After policy_weigh_time, where it has set a limit: an invocation of 10 ms, of all `threads` together, goes through all that caches hold, so that one untimed run is enough; where even three timed
  * ones would take more than the class may cost, two follow a warm-up, and without one there is a single one. Where it is known which pages change, these are made the process's own before a single run, without a
  * warm-up; should that turn out to write many more, it was the warm-up (replay-rt/target/run.c). */
-#define POLICY_FIRST_RATIO 1.08           /* of the time in vivo: a single run without a warm-up that takes longer was the warm-up */
+#define POLICY_FIRST_RATIO 1.12           /* of the time in vivo: a single run without a warm-up that takes longer was the warm-up */
 void policy_weigh_length(struct policy *policy, const char *warmup, uint32_t repeat, uint64_t in_vivo_ns, uint32_t threads, bool changes_known);
 
 /* What --precision and --budget ask for instead: processes until the interval is narrow enough, or `budget_ns` are spent (0: as many as
