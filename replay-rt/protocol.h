@@ -216,11 +216,12 @@ struct plan_policy {
 static inline bool plan_is_slow(uint64_t work_ns, uint64_t full_ns) { return full_ns && work_ns > full_ns + full_ns / PLAN_SLOW_PARTS; }
 
 /* Caches are filled by the launcher, whose memory that takes: a thread of a codelet's that is to find other data in its processor's caches asks, and sleeps until it is done. One request
- * for each thread of a team; those beyond do without. `asked` is raised by the codelet, `done` follows it; both are futexes. A line each, since different threads wait there. */
+ * for each thread of a team; those that nobody serves do without. `asked` is raised by the codelet, `done` follows it; both are futexes. A line each, since different threads wait there. */
 #define PLAN_FILLERS 64u
 struct plan_filler {
     _Alignas(64) _Atomic uint32_t asked;
     _Atomic uint32_t done;
+    _Atomic uint32_t served;        /* 1: somebody waits for it */
     uint32_t processor;             /* that the thread runs on */
     uint32_t part, parts;           /* of the memory */
     uint64_t written, of;           /* of so many pages so many are written, the others only read */

@@ -187,6 +187,7 @@ void filler_serve(struct filler *filler, uint32_t threads)
         if (!thread_start(&helper->thread, helper_run, helper))
             return;
         filling->helper_count++;
+        atomic_store(&helper->request->served, 1);
     }
 }
 

@@ -20,7 +20,7 @@ struct filler filler_open(void);                   /* as large as the last cache
 bool filler_is_made(const struct filler *filler);  /* in part, at least */
 /* Make its pages while others work: else who asks first does. */
 void filler_make(struct filler *filler);
-/* A team of so many threads may ask from now on. */
+/* A team of so many threads may ask from now on: those whose requests say that they are served. */
 void filler_serve(struct filler *filler, uint32_t threads);
 void filler_close(struct filler *filler);
 

@@ -296,11 +296,8 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
     }
     if (!status && !measurement->trial && !measurement->whole_why)
         status = sampling_choose(options, codelet, result->sample.threads, &sampled, &policy.plan, &result->refusal, error);
-    if (!status && policy.plan.fill) {
-        filler_serve(&session->filler, threads_asked);
-        if (policy.plan.sample_shots && session->pool.file_bytes >= FILLER_POOL_BYTES)
-            filler_make(&session->filler);
-    }
+    if (!status && policy.plan.fill && policy.plan.sample_shots && session->pool.file_bytes >= FILLER_POOL_BYTES)
+        filler_make(&session->filler);
     bool comparable = !session->elsewhere && !*result->sample.flags && !*result->sample.settings;
     if (comparable && threads == captured && policy.plan.learn && !policy.plan.warmups)
         policy.plan.first_most_ns = (uint64_t)(POLICY_FIRST_RATIO * (double)calibrate_reference_ns(result->target->class));

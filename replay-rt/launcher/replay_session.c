@@ -382,6 +382,8 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
     bool goes_on = leaves && session->staying.child && session->staying.plan == plan->plan;
     plan->plan->policy.stays = leaves && session->next_threads >= threads;
     plan->plan->policy.threads = replay_team(codelet, manifest, threads);
+    if (plan->plan->policy.fill)
+        filler_serve(&session->filler, plan->plan->policy.threads);
     if (!goes_on)
         process_release(&session->staying, &session->ending);
     if (!leaves)

@@ -63,13 +63,16 @@ static bool filler_await(struct plan_filler *request)
 static void filler_ask(void *context, uint32_t thread, uint32_t threads)
 {
     const struct cooling *cooling = context;
-    struct plan_filler *request = &fillers[thread];
+    uint32_t served = 0;
     int processor = sched_getcpu();
-    if (thread >= PLAN_FILLERS || !filler_await(request))
+    while (served < threads && served < PLAN_FILLERS && atomic_load(&fillers[served].served))
+        served++;
+    struct plan_filler *request = thread < served ? &fillers[thread] : NULL;
+    if (!request || !filler_await(request))
         return;
     request->processor = processor < 0 ? UINT32_MAX : (uint32_t)processor;
     request->part = thread;
-    request->parts = threads < PLAN_FILLERS ? threads : PLAN_FILLERS;
+    request->parts = served;
     request->written = cooling->written;
     request->of = cooling->count;
     atomic_fetch_add(&request->asked, 1);

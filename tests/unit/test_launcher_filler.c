@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -39,6 +40,8 @@ static void threads_are_answered(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(requests);
     CU_ASSERT_FALSE(filler_is_made(&filler));
     filler_serve(&filler, 2);
+    filler_serve(&filler, 1);
+    CU_ASSERT_TRUE(requests[0].served && requests[1].served && !requests[2].served);
     for (uint32_t i = 0; i < 2; i++) {
         requests[i].processor = 0;
         requests[i].part = i;
@@ -82,6 +85,31 @@ static void nonsense_is_answered(void)
     filler_close(&filler);
 }
 
+/* Where the system gives no memory, or no thread, nobody is told to ask. */
+static void without_means_nobody_asks(void)
+{
+    struct filler none = FILLER_NONE, filler = filler_open();
+    struct plan_filler *requests = requests_map(&filler);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(requests);
+    filler_serve(&none, 2);
+    filler_make(&none);
+    CU_ASSERT_FALSE(filler_is_made(&none));
+    pthread_attr_t attributes;
+    size_t usual = 0;
+    pthread_getattr_default_np(&attributes);
+    pthread_attr_getstacksize(&attributes, &usual);
+    if (!pthread_attr_setstacksize(&attributes, (size_t)1 << 46) && !pthread_setattr_default_np(&attributes)) {
+        filler_serve(&filler, 2);
+        CU_ASSERT_FALSE(requests[0].served);
+        pthread_attr_setstacksize(&attributes, usual);
+        pthread_setattr_default_np(&attributes);
+    }
+    filler_serve(&filler, 2);
+    CU_ASSERT_TRUE(requests[0].served && requests[1].served);
+    munmap(requests, PLAN_FILLERS * sizeof *requests);
+    filler_close(&filler);
+}
+
 /* A process that was killed while it was waiting, or the session ends while its pages are made. */
 static void closing_waits_for_nobody(void)
 {
@@ -103,6 +131,7 @@ static void closing_waits_for_nobody(void)
 static const struct unit_test tests[] = {
     {"each thread of a team is answered, as often as it asks", threads_are_answered},
     {"so is who asks for what there is not", nonsense_is_answered},
+    {"where there is no thread for it, nobody asks", without_means_nobody_asks},
     {"closing it waits for no process", closing_waits_for_nobody},
 };
 
