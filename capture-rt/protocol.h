@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 27u
+#define CAPTURE_VERSION 28u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -171,12 +171,13 @@ struct capture_level { uint32_t team, number; };    /* a parallel region around:
 #define CAPTURE_KEY_RUNTIME (UINT32_MAX - 1)
 #define CAPTURE_KEY_MAKER (UINT32_MAX - 2)
 #define CAPTURE_KEY_PLACE (UINT32_MAX - 3)
+#define CAPTURE_KEY_HOLDER (UINT32_MAX - 4)
 struct capture_key {                /* of pthread_key_create or tss_create */
     uint32_t key;
     uint32_t thread;                /* of the team: what it keeps there is `value`. CAPTURE_KEY_MADE: there is such a key, and `value` is the address of the function that ends
                                        what threads keep, or 0; CAPTURE_KEY_RUNTIME: likewise, of the OpenMP runtime, and nothing else is told of it;
                                        CAPTURE_KEY_MAKER: `value` is an address in the code that made the key, or in the C library, where it made it by its last call; CAPTURE_KEY_PLACE: in
-                                       that case, of the variable that it was made in */
+                                       that case, of the variable that it was made in; CAPTURE_KEY_HOLDER: in any case, of that variable, if the key is there still */
     uint64_t value;
 };
 

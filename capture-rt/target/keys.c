@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <threads.h>
+#include <unistd.h>
 
 typedef int create_call(pthread_key_t *ret_key, void (*end)(void *));
 typedef int delete_call(pthread_key_t key);
@@ -101,6 +103,14 @@ static bool is_of_libc(const void *maker)
     return dladdr(maker, &its) && dladdr(TARGET_ADDRESS(strtok), &libc) && its.dli_fbase == libc.dli_fbase;
 }
 
+/* An object that a library made for the program, or another of its variables: its memory may be another thing's by now, or gone. */
+static bool is_held(uint32_t key)
+{
+    pthread_key_t there;
+    struct iovec local = {&there, sizeof there}, remote = {(void *)(uintptr_t)keys[key].place, sizeof there};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof there && there == key;
+}
+
 void target_keys_begin(struct capture_stop *stop)
 {
     stop->key_count = 0;
@@ -110,6 +120,8 @@ void target_keys_begin(struct capture_stop *stop)
             row_add(stop, key, CAPTURE_KEY_MAKER, (uintptr_t)keys[key].maker);
             if (is_of_libc(keys[key].maker))
                 row_add(stop, key, CAPTURE_KEY_PLACE, (uintptr_t)keys[key].place);
+            if (is_held(key))
+                row_add(stop, key, CAPTURE_KEY_HOLDER, (uintptr_t)keys[key].place);
         }
 }
 

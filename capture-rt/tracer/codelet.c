@@ -248,19 +248,25 @@ static const struct store_mapping *mapping_of(const struct store_codelet *codele
     return NULL;
 }
 
+static bool row_tells_of_key(const struct capture_key *row)
+{
+    return row->thread == CAPTURE_KEY_MAKER || row->thread == CAPTURE_KEY_PLACE || row->thread == CAPTURE_KEY_HOLDER;
+}
+
 /* A library that is not captured makes its key anew in a replay, and keeps there what it keeps then. Neither its code nor its data are the program's; who makes a key by a last
- * call, as routines of pthread_once do, is not seen, but where it put it is. */
+ * call, as routines of pthread_once do, is not seen, but where it put it is. What it made for an object of the program's (std::pmr::synchronized_pool_resource), the object holds: its address
+ * may be anywhere in captured memory. */
 static bool key_is_foreign(const struct capture_stop *stop, uint32_t count, uint32_t key, const struct store_codelet *codelet)
 {
     bool told = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct capture_key *row = &stop->keys[i];
-        if (row->key != key || (row->thread != CAPTURE_KEY_MAKER && row->thread != CAPTURE_KEY_PLACE))
+        if (row->key != key || !row_tells_of_key(row))
             continue;
         const struct store_mapping *mapping = mapping_of(codelet, row->value);
-        if (mapping && (row->thread == CAPTURE_KEY_MAKER || mapping->role == STORE_ROLE_IMAGE || mapping->role == STORE_ROLE_LIBRARY))
+        if (mapping && (row->thread != CAPTURE_KEY_PLACE || mapping->role == STORE_ROLE_IMAGE || mapping->role == STORE_ROLE_LIBRARY))
             return false;
-        told = true;
+        told |= row->thread != CAPTURE_KEY_HOLDER;
     }
     return told;
 }
@@ -279,7 +285,7 @@ static enum pcere_status keys_fill(const struct capture_stop *stop, struct store
         const struct capture_key row = stop->keys[i];
         if (row.key >= CAPTURE_KEYS_MAX)
             return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", row.key);
-        if (row.thread == CAPTURE_KEY_MAKER || row.thread == CAPTURE_KEY_PLACE || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
+        if (row_tells_of_key(&row) || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
             continue;
         codelet->keys[codelet->key_count++] = (struct store_key){row.key, row.thread, row.value};
         made |= row.thread != CAPTURE_KEY_RUNTIME;
