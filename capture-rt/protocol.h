@@ -193,6 +193,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t range_count;
     uint32_t ranges_dropped;    /* more shared objects than fit: they would be dumped as program data */
     uint64_t heap_end;          /* sbrk(0) */
+    uint64_t fresh_large_pages; /* at a region's end: of blocks that it freed and allocated again, and that the C library may map by themselves each time */
     uint64_t fresh_next;        /* from there on lies what captured regions have not allocated yet (target/fresh.c); 0: they cannot */
     uint32_t signal_count;
     int32_t schedule_kind, schedule_chunk, max_active_levels, dynamic;      /* the OpenMP runtime's; kind 0: unknown */

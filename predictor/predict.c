@@ -105,7 +105,7 @@ static void residual_spread(struct predictor *predictor, uint32_t threads)
     double residual = replays_residual(&predictor->replays);
     if (threads != predictor->request->manifest->threads)
         residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
-    double log_ratio = copysign(log1p(fabs(residual)), residual);
+    double log_ratio = log1p(residual);
     for (size_t d = 0; d < PREDICT_DRAWS; d++)
         predictor->draws[d] *= exp(log_ratio * (predictor->residual_draws[d] + random_normal(&predictor->state)));
 }

@@ -26,7 +26,7 @@
  *     differ: then each draw is also scaled by a normal factor of standard deviation STATISTICS_PROCESS_RATIO / sqrt(processes);
  *   - samples that were all made on slow processors: from what they say to that divided by 1 + slow_ratio (store_sample), evenly by the logarithm;
  *   - slow processors that the program will meet as the replays did, whether these count or not: from nothing to the mean loud_ratio of all samples at these threads, evenly;
- *   - what the warm-up left: each class by (1 + |residual|)^(u + v), negative residuals the other way round, u and v standard normal, u the same for all classes of a draw, since what makes one
+ *   - what the warm-up left: each class by (1 + residual)^(u + v), 1 + residual from a quarter to four, u and v standard normal, u the same for all classes of a draw, since what makes one
  *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO, which at
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
  *   - runs: all of a draw by exp(sqrt(2) s w), w standard normal (a time never falls to nothing, however much runs differ), for the real run and for the session that measured; s is the standard deviation of runs of the program on that
@@ -54,6 +54,7 @@
 
 #define PREDICT_DRAWS 1000
 #define PREDICT_UNKNOWN_RATIO 0.03
+#define PREDICT_RESIDUAL_MOST 3.0       /* times the time in vivo, less one: a replay that is farther off says no more than that */
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3
 #define PREDICT_SERIAL_RATIO 0.05

@@ -72,7 +72,7 @@ static const struct store_sample *newest_residual(const struct replays *replays)
 double replays_residual(const struct replays *replays)
 {
     const struct store_sample *newest = newest_residual(replays);
-    return newest ? fmax(fmin(newest->residual_ratio, 1), -1) : PREDICT_UNKNOWN_RATIO;
+    return newest ? fmax(fmin(newest->residual_ratio, PREDICT_RESIDUAL_MOST), 1 / (1 + PREDICT_RESIDUAL_MOST) - 1) : PREDICT_UNKNOWN_RATIO;
 }
 
 /* The first in rank of a class's replays that were compared with its time in vivo, or NULL. */

@@ -22,6 +22,7 @@
 #define LATER_BYTES (LATER_MOST * sizeof(void *))
 #define PAGE 4096u
 #define TRIM_BYTES ((size_t)1 << 16)        /* so large freed blocks are not read */
+#define LARGE_BYTES ((size_t)128 << 10)    /* from there on the C library may map a block by itself, and give it back when it is freed (mallopt(3), M_MMAP_THRESHOLD) */
 #define OPEN_MOST 64u                       /* deeper ones count as part of those around them */
 
 static struct {
@@ -31,6 +32,7 @@ static struct {
     char *opened[OPEN_MOST];                /* what the captured regions that run allocated lies from here on: the innermost's last */
     void **later;
     size_t later_count;
+    uint64_t large_pages;                   /* of large blocks that the outermost captured region freed and allocated again, however often */
     uint32_t openings;
     pthread_mutex_t mutex;
 } fresh = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -85,6 +87,7 @@ void target_fresh_open(void)
         fresh.opened[target_whose.fresh_depth] = fresh.blocks.next;
     memset(fresh.blocks.lists, 0, sizeof fresh.blocks.lists);
     fresh.blocks.freed_bytes = 0;
+    fresh.large_pages = target_whose.fresh_depth ? fresh.large_pages : 0;
     __atomic_store_n(&fresh.openings, fresh.openings + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&target_whose.fresh_depth, target_whose.fresh_depth + 1, __ATOMIC_RELEASE);
     fresh_unlock();
@@ -110,6 +113,14 @@ static void freed_drop(struct fresh_freed *freed)
     uintptr_t start = whole_pages((const char *)(freed + 1)), end = ((uintptr_t)freed + target_fresh_bytes(freed)) & ~(uintptr_t)(PAGE - 1);
     if (start < end)
         madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
+uint64_t target_fresh_large_pages(void)
+{
+    fresh_lock();
+    uint64_t pages = target_fresh_is_open() ? fresh.large_pages : 0;
+    fresh_unlock();
+    return pages;
 }
 
 void target_fresh_trim(void)
@@ -167,6 +178,7 @@ void *target_fresh_allocate(size_t bytes, size_t alignment)
     fresh_lock();
     void *again = alignment == 16 ? fresh_again(&fresh.blocks, chunk) : NULL;
     char *block = again ? NULL : block_cut(chunk, alignment);
+    fresh.large_pages += again && chunk >= LARGE_BYTES ? chunk / PAGE : 0;
     fresh_unlock();
     return again ? fresh_clear(again, chunk) : block;
 }

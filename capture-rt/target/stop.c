@@ -74,6 +74,7 @@ static void ranges_fill(const struct target_state *state)
     uint64_t fresh[4];
     target_fresh_ranges(fresh);
     stop->fresh_next = fresh[2];
+    stop->fresh_large_pages = target_fresh_large_pages();
     for (int i = 0; i < 4; i += 2)
         if (fresh[i] < fresh[i + 1])
             range_add(stop, fresh[i], fresh[i + 1], CAPTURE_RANGE_OWN);

@@ -274,6 +274,7 @@ void target_fresh_reserve(void);
 void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges that are never the program's: start, end, start, end */
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
 void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
+uint64_t target_fresh_large_pages(void);                        /* as struct capture_stop has it */
 void target_fresh_trim(void);                                   /* its end is about to be read: large blocks that it freed take no memory any more */
 void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed; NULL: no, or full */
 bool target_fresh_is_new(const void *block);                    /* of the region that runs now */

@@ -57,11 +57,13 @@ static struct capture_invocation *invocation_of(struct capture_run *run, const s
 static void waits_mark(const struct session *session, struct capture_run *run)
 {
     for (size_t i = 0; i < session->kept_count; i++) {
-        struct capture_invocation *invocation = session->kept[i].gathered ? invocation_of(run, &session->kept[i]) : NULL;
-        if (invocation && invocation->stopped) {
-            invocation->waited_ns = session->kept[i].waited_ns;
-            invocation->gathered = true;
-        }
+        const struct kept *kept = &session->kept[i];
+        struct capture_invocation *invocation = kept->gathered || kept->large_pages ? invocation_of(run, kept) : NULL;
+        if (!invocation || !invocation->stopped)
+            continue;
+        invocation->waited_ns = kept->gathered ? kept->waited_ns : 0;
+        invocation->gathered = kept->gathered;
+        invocation->large_pages = kept->large_pages;
     }
 }
 

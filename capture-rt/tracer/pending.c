@@ -196,7 +196,7 @@ enum pcere_status pending_keep(struct session *session, struct pending *pending,
     *kept = (struct kept){.region = pending->region, .invocation = pending->codelet.invocation, .codelet = pending->codelet,
                           .read_bytes = pending->read_bytes, .written_bytes = pending->written_bytes, .io = pending->io,
                           .reason = pending->reason, .alarmed = pending->alarmed, .rewritten_pages = pending->rewritten_pages,
-                          .waited_ns = pending->waited_ns, .gathered = pending->gathered};
+                          .waited_ns = pending->waited_ns, .large_pages = pending->large_pages, .gathered = pending->gathered};
     if (kept->reason) {
         store_codelet_done(&kept->codelet);
         kept->codelet = (struct store_codelet){0};

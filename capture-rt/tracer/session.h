@@ -105,7 +105,7 @@ struct pending {
     uint64_t read_bytes, written_bytes;
     char *io, *reason;               /* see struct kept */
     uint32_t alarmed;
-    uint64_t rewritten_pages, waited_ns;
+    uint64_t rewritten_pages, waited_ns, large_pages;
     bool gathered;
     struct delays delays;            /* as of its beginning */
 };
@@ -121,7 +121,7 @@ struct kept {                        /* a captured invocation that has ended */
     char *reason;                    /* why it cannot be replayed, or NULL */
     uint32_t alarmed;                /* handlers of timers ran in it: as in struct capture_message */
     uint64_t rewritten_pages;        /* that were there before and were written: each cost a fault, for tracking */
-    uint64_t waited_ns;              /* see struct capture_invocation */
+    uint64_t waited_ns, large_pages; /* see struct capture_invocation */
     bool gathered;                   /* likewise */
 };
 

@@ -515,6 +515,7 @@ static enum pcere_status end_serve(struct session *session, const struct capture
     pending->gathered = pending->delays.count > 1;
     status = snapshot(session, message, tracking, error);
     uint64_t made_high = session->log.log->stop.fresh_next;      /* before the program goes on */
+    pending->large_pages = session->log.log->stop.fresh_large_pages;
     if (status == PCERE_OK)
         status = codelet_end(session->log.log, pending->begin_stops, &pending->codelet, error);
     if (status == PCERE_OK)

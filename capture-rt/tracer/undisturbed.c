@@ -204,7 +204,8 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
     double off = disturbed.cost_ns + (alone ? disturbed.waited_ns : 0);
     uint64_t most_ns = own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
-    return (struct estimate){own_ns - off_ns, known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2, 0};
+    uint64_t doubt_ns = known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2;
+    return (struct estimate){own_ns - off_ns, doubt_ns + invocation->large_pages * fault_ns, 0};
 }
 
 /* What faults of tracking cost, from invocations that had some and others with the same words that had none. */

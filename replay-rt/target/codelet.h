@@ -207,6 +207,8 @@ void pcere_memory_map(struct codelet *codelet, struct memory *ret_memory);
 /* Before the first run, on all processors: map every captured page, and make this process's own, as in the original, those that are known to change and what
  * lies between them; all of them where nothing is known. Needed where no run comes before the first timed one, which must not pay for it. */
 void pcere_memory_populate(struct memory *memory);
+/* Captured pages that are the process's own by now, though pcere_memory_populate did not make them so. */
+uint64_t pcere_memory_made_own(const struct memory *memory);
 /* Before the first run, where an untimed one comes first: make those captured pages this process's own that are known to change. That run would do it, but
  * one page at a time. */
 void pcere_memory_prepare(struct memory *memory);

@@ -313,6 +313,30 @@ static void populate_changed(void *context, uint32_t thread, uint32_t threads)
     pcere_shadow_fill(&span);
 }
 
+/* Did populate_piece make it the process's own? `i`: the first of the known ranges that ends behind it. */
+static bool is_populated(const struct plan_range *changed, uint64_t known, uint64_t i, uint64_t address, uint64_t page_bytes)
+{
+    if (!known || (i < known && changed[i].address <= address))
+        return true;
+    return i && i < known && changed[i].address - (changed[i - 1].address + changed[i - 1].bytes) <= STRETCH_PAGES * page_bytes;
+}
+
+uint64_t pcere_memory_made_own(const struct memory *memory)
+{
+    const struct plan_range *changed = PLAN_TABLE(memory->codelet, changed, struct plan_range);
+    uint64_t page_bytes = memory->codelet->plan->page_bytes, known = memory->codelet->plan->changed.count, i = 0, count = 0;
+    pcere_pagemap_refresh();
+    for (uint64_t c = 0; c < memory->codelet->plan->before.count; c++) {
+        const struct plan_copy *copy = &memory->copies[c];
+        for (uint64_t at = copy->address, end = at + copy->pages * page_bytes; at < end; at += page_bytes) {
+            while (i < known && changed[i].address + changed[i].bytes <= at)
+                i++;
+            count += !is_populated(changed, known, i, at, page_bytes) && pcere_pagemap_state(at, page_bytes) == PAGE_OWN;
+        }
+    }
+    return count;
+}
+
 static void restore_all(void *context, uint32_t thread, uint32_t threads)
 {
     pages_visit(context, thread, threads, restore_piece);

@@ -404,9 +404,7 @@ static bool first_run_counts(struct run *run, uint64_t faults, uint64_t wall_ns)
         return false;
     if (!run->populated || !run->memory.lazy || faults * FAULT_NS < wall_ns / FAULTS_PARTS)
         return true;
-    pcere_memory_learn_drops(&run->memory);
-    uint64_t absent = run->codelet->plan->result.dropped_pages;
-    return faults <= absent || (faults - absent) * FAULT_NS < wall_ns / FAULTS_PARTS;
+    return pcere_memory_made_own(&run->memory) * FAULT_NS < wall_ns / FAULTS_PARTS;       /* not pages that it finds absent, nor memory that it allocates */
 }
 
 /* Timed runs, until they are enough. */

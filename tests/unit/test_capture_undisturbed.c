@@ -450,6 +450,20 @@ static void vague_where_too_short(void)
     CU_ASSERT(f.list[20].vague_ns > 50000 && f.list[20].vague_ns < 100000);
 }
 
+/* The capture's own allocator kept what the program's may have mapped anew each time: 100 ms more, perhaps. */
+static void large_blocks_are_uncertain(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct capture_invocation *one = add(&f, 20000, 7);
+    one->stopped = true;
+    one->large_pages = 100000;
+    f.run.fault_ns = 1000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 1), 20000);
+    CU_ASSERT(f.run.uncertain_ns >= 100000000 && f.run.uncertain_ns < 110000000);
+}
+
 /* Another run, which was not stopped there, knows. */
 static void vague_no_more(void)
 {
@@ -551,6 +565,7 @@ static const struct unit_test tests[] = {
     {"where times scatter, what a stopped invocation takes is not known", vague_where_times_scatter},
     {"nor where it took less than its like and its faults together", vague_where_too_short},
     {"another run that was not stopped there tells", vague_no_more},
+    {"nor is it of one that allocates large blocks again and again", large_blocks_are_uncertain},
     {"where threads take turns in another order, argument words tell which is which", other_order},
 };
 
