@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 41u
+#define PLAN_VERSION 42u
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */
@@ -284,7 +284,7 @@ struct plan_result {
     uint64_t awaited_ns;            /* the same: how long slow processors were waited for */
     uint64_t laid_pages;            /* of written_pages, those that are restored between the last step and the region */
     uint64_t functions_redirected, functions_skipped;
-    _Atomic uint64_t heap_releases; /* captured blocks that were freed or grown */
+    _Atomic uint64_t heap_releases; /* not 0: captured blocks were freed or grown */
     _Atomic uint64_t asked;         /* PLAN_VERIFY: a bit for each enum plan_ask that the region called */
     uint64_t compared_bytes, different_bytes;
     uint64_t renamed_pointers;      /* to blocks that the region allocated, into libraries, or to equal constants: where these lie now */
@@ -344,7 +344,8 @@ struct replay_plan {
     uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint64_t ended_ns;              /* as struct store_codelet has it */
-    uint32_t made_in_place, reserved;       /* 1: the same blocks are to be had at the same addresses, since one thread allocates in both */
+    uint32_t made_in_place;         /* 1: the same blocks are to be had at the same addresses, since one thread allocates in both */
+    uint32_t allocates;             /* 1: the region, or a step, was seen to */
     uint64_t made_address, made_bytes;      /* PLAN_VERIFY: where the region allocated, as include/pcere/fresh_blocks.h has it; what no copy of `expected` has there is zero */
     uint64_t float_control;         /* as struct store_setting has it */
     uint64_t pointer_guard;         /* likewise */

@@ -312,6 +312,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->foreign_allocator = manifest->foreign_allocator;
     plan->huge_pages = pool->huge;
     plan->environment = codelet->setting.environment;
+    plan->allocates = codelet->made_count > 0;
     if (codelet->made_count && policy->task == PLAN_VERIFY) {
         const struct store_run *last = &codelet->made[codelet->made_count - 1];
         plan->made_address = codelet->made[0].address;

@@ -336,6 +336,20 @@ bool pcere_made_leftover(const struct memory *memory, uint64_t address, uint64_t
 /* Behind all other comparisons. */
 void pcere_made_compare(struct memory *memory);
 
+/* ---- reclaim.c: heap memory of a timed region ----------------------------------------------------------------------------------------- */
+
+/* Where the plan says that the region allocates: from now on the program's own code gets again what it freed of captured blocks. When all libraries are there, and before
+ * pcere_overlay_prepare. */
+void pcere_reclaim_begin(const struct codelet *codelet);
+/* As pcere_made_symbol. */
+void *pcere_reclaim_symbol(const char *name);
+/* A run begins; memory goes back to what it was before it, and what it allocated and left is freed. */
+void pcere_reclaim_run(void);
+void pcere_reclaim_end(void);
+/* The region frees a captured block, whose size stands in front of it, with so many bytes of captured memory from there on; it frees another block, or grows it elsewhere. */
+void pcere_reclaim_give(void *block, size_t left_bytes);
+void pcere_reclaim_freed(const void *block);
+
 /* ---- images.c: the executable and the shared objects with what was rebuilt of libraries ------------------------------------ */
 
 /* Find their tables; ends the process with PLAN_COLLIDED if one does not lie where it was linked for. While the process has its first stack. */
@@ -509,13 +523,17 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet);
 
 /* ---- heap.c, program_heap.c, openmp_heap.c, crash.c ------------------------------------------------------------------------------ */
 
-/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases counts both. `foreign`: no sizes stand in front
+/* From now on free() leaves blocks inside these ranges alone, and realloc() copies them; *releases is not 0 once there was either. `foreign`: no sizes stand in front
  * of them. */
 void pcere_heap_protect(const struct plan_mapping *mappings, size_t count, bool foreign, _Atomic uint64_t *releases);
 
 /* The region begins, or is over: an allocator of the program's own serves only in between (program_heap.c). */
 void pcere_heap_enter(bool running);
 bool pcere_heap_in_region(void);
+
+/* For this runtime itself, also while the region runs: never a block of the region's. */
+extern void *__libc_malloc(size_t bytes);
+extern void *__libc_calloc(size_t count, size_t bytes);
 
 /* What free(), realloc() and malloc_usable_size() do with captured blocks and the C library's. */
 void pcere_heap_release(void *block);

@@ -145,7 +145,7 @@ static void on_ask(int number, siginfo_t *info, void *context)
 
 void pcere_crash_watch_thread(void)
 {
-    stack_t stack = {.ss_sp = malloc(SIGNAL_STACK_BYTES), .ss_size = SIGNAL_STACK_BYTES};
+    stack_t stack = {.ss_sp = __libc_malloc(SIGNAL_STACK_BYTES), .ss_size = SIGNAL_STACK_BYTES};
     if (stack.ss_sp)
         sigaltstack(&stack, NULL);
 }

@@ -47,7 +47,8 @@ static size_t captured_bytes(const void *block, const struct plan_mapping *mappi
 
 static void captured_release(const void *block, const struct plan_mapping *mapping)
 {
-    atomic_fetch_add(captured_releases, 1);
+    if (!atomic_load_explicit(captured_releases, memory_order_relaxed))
+        atomic_store_explicit(captured_releases, 1, memory_order_relaxed);
     pcere_made_release(block, sizes_unknown ? 1 : captured_bytes(block, mapping));
 }
 
@@ -73,6 +74,8 @@ __attribute__((constructor)) static bool next_find(void)
 
 void pcere_heap_enter(bool running)
 {
+    if (running)
+        pcere_reclaim_run();
     atomic_store_explicit(&region_runs, running, memory_order_relaxed);
 }
 
@@ -81,17 +84,34 @@ bool pcere_heap_in_region(void)
     return atomic_load_explicit(&region_runs, memory_order_relaxed);
 }
 
-void pcere_heap_release(void *block)
+/* Most blocks lie where the last one did. NULL: it is none of the captured ones. */
+static const struct plan_mapping *mapping_of(const void *block)
 {
-    if (!block)
-        return;
-    const struct plan_mapping *mapping = pcere_mapping_at((uint64_t)block);
+    static __thread const struct plan_mapping *last;
+    uint64_t address = (uint64_t)block;
+    if (last && address >= last->start && address < last->end)
+        return last;
+    const struct plan_mapping *mapping = block ? pcere_mapping_at(address) : NULL;
+    last = mapping ? mapping : last;
+    return mapping;
+}
+
+/* Returns where it lies, if it is a captured one. */
+static const struct plan_mapping *release(void *block)
+{
+    const struct plan_mapping *mapping = mapping_of(block);
     if (mapping)
         captured_release(block, mapping);
-    else if (pcere_made_owns(block))
+    else if (block && pcere_made_owns(block))
         pcere_made_free(block);
-    else if (next_find() && next.free)
+    else if (block && next_find() && next.free)
         next.free(block);
+    return mapping;
+}
+
+void pcere_heap_release(void *block)
+{
+    release(block);
 }
 
 void *pcere_heap_grow(void *block, size_t bytes)
@@ -101,14 +121,20 @@ void *pcere_heap_grow(void *block, size_t bytes)
         return pcere_made_grow(block, bytes);
     if (!block && pcere_made_serves())
         return malloc(bytes);
-    if (!mapping)
-        return next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
+    if (!mapping) {
+        void *moved = next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
+        if (pcere_heap_in_region() && moved != block)
+            pcere_reclaim_freed(block);
+        return moved;
+    }
     captured_release(block, mapping);
-    if (!bytes)
-        return NULL;
-    void *grown = malloc(bytes);
+    void *grown = bytes ? malloc(bytes) : NULL;
     size_t known = captured_bytes(block, mapping);
-    return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
+    if (grown)
+        memcpy(grown, block, known < bytes ? known : bytes);
+    if (grown || !bytes)
+        pcere_reclaim_give(block, (size_t)(mapping->end - (uint64_t)block));
+    return grown;
 }
 
 size_t pcere_heap_usable(void *block)
@@ -136,7 +162,13 @@ int pcere_heap_posix_memalign(void *(*memalign_by)(size_t alignment, size_t byte
 
 __attribute__((weak, visibility("default"))) void free(void *block)
 {
-    pcere_heap_release(block);
+    const struct plan_mapping *mapping = release(block);
+    if (!pcere_heap_in_region())
+        return;
+    if (mapping)
+        pcere_reclaim_give(block, (size_t)(mapping->end - (uint64_t)block));
+    else
+        pcere_reclaim_freed(block);
 }
 
 __attribute__((weak, visibility("default"))) void *realloc(void *block, size_t bytes)

@@ -105,6 +105,7 @@ int main(int argc, char **argv)
     if (codelet.plan->policy.task == PLAN_VERIFY)
         pcere_constants_open(&codelet);
     pcere_made_begin(&codelet);
+    pcere_reclaim_begin(&codelet);
     pcere_overlay_prepare(&codelet);
     if (stack_find(&start, &end) && meets_captured(&codelet, start, end))
         leave_first_stack(&codelet, argv, start, end);

@@ -375,6 +375,7 @@ void pcere_memory_prepare(struct memory *memory)
 
 void pcere_memory_restore(struct memory *memory)
 {
+    pcere_reclaim_end();
     if (memory->learned) {
         drop(memory->dropped, memory->drop_count);
         pcere_team_run(restore_written, memory);

@@ -20,8 +20,6 @@ extern __attribute__((weak)) void *pcere_program_aligned_alloc(size_t alignment,
 extern __attribute__((weak)) int pcere_program_posix_memalign(void **ret_block, size_t alignment, size_t bytes);
 extern __attribute__((weak)) size_t pcere_program_malloc_usable_size(void *block);
 
-extern void *__libc_malloc(size_t bytes);
-extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
 #define SERVES(function) \

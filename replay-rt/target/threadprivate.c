@@ -96,7 +96,7 @@ static void *copy_new(const struct copies *copies, const struct codelet_cache *c
             return (*c->cache)[own];
     void *copy = (*cache->cache)[own];
     if (!copy || is_captured(copies, cache, copy))
-        copy = malloc(cache->bytes);
+        copy = __libc_malloc(cache->bytes);
     if (!copy)
         pcere_plan_end(copies->memory->codelet, PLAN_FAILED, "no memory for threadprivate variables");
     const struct codelet_cache *defined = cache_defined(cache);
@@ -134,7 +134,7 @@ static bool any_caches(void)
 void pcere_threadprivate_make(struct codelet *codelet)
 {
     for (const struct codelet_cache *c = cache_next(NULL); c; c = cache_next(c))
-        if (!*c->cache && !(*c->cache = calloc(RUNTIME_THREADS_MOST, sizeof **c->cache)))
+        if (!*c->cache && !(*c->cache = __libc_calloc(RUNTIME_THREADS_MOST, sizeof **c->cache)))
             pcere_plan_end(codelet, PLAN_FAILED, "no memory for threadprivate variables");
 }
 
