@@ -316,7 +316,7 @@ public:
     regionEntry(Node, Conditional ? forkIfFunction(Microtask, Ident) : forkFunction(Microtask, Ident, Words),
                 serialFunction(Microtask, Ident, Conditional), missingFeatures(Microtask), Samples.Whole,
                 (Samples.OneBlock ? CODELET_SAMPLE_ONE_BLOCK : 0) | (Samples.Tasks ? CODELET_SAMPLE_TASKS : 0) | (Samples.Once ? CODELET_SAMPLE_ONCE : 0) |
-                (Samples.Restored ? CODELET_SAMPLE_RESTORED : 0));
+                (Samples.Restored ? CODELET_SAMPLE_RESTORED : 0) | (Samples.Shares ? CODELET_REGION_SHARES : 0));
     return true;
   }
 

@@ -553,6 +553,17 @@ class Judge {
       }
   }
 
+  /// Where the walk ended early, as far as it went.
+  bool shares() const {
+    auto Hands = [](const Instruction &I) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      StringRef Name = Call ? calleeName(*Call) : "";
+      return Name.starts_with("__kmpc_dispatch_init") || Name.starts_with("__kmpc_omp_task") || Name.starts_with("__kmpc_taskloop");
+    };
+    auto HasSuch = [&](Function *F) { return any_of(instructions(*F), Hands); };
+    return any_of(Reached, HasSuch) || HasSuch(&Microtask);
+  }
+
 public:
   Judge(Function &Microtask, FunctionAnalysisManager &Analyses) : Analyses(Analyses), Microtask(Microtask) {}
 
@@ -564,6 +575,7 @@ public:
       refuse("it has no worksharing loop, and no tasks");
     if (Result.Whole.empty())
       decisions();
+    Result.Shares = shares();
     return Result;
   }
 };
@@ -580,7 +592,8 @@ void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
     Sampling S = judgeSampling(F, Analyses);
     Metadata *Fields[] = {MDString::get(Context, S.Whole), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.OneBlock)),
                           ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Tasks)), ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Once)),
-                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Restored))};
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Restored)),
+                          ConstantAsMetadata::get(ConstantInt::getBool(Context, S.Shares))};
     F.setMetadata(SamplingMetadata, MDNode::get(Context, Fields));
   }
 }
@@ -590,7 +603,7 @@ Sampling samplingOf(const Function &Microtask) {
   if (!Node)
     return {.Whole = "it was not examined", .OneBlock = true};
   auto Flag = [&](unsigned At) { return !mdconst::extract<ConstantInt>(Node->getOperand(At))->isZero(); };
-  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1), .Restored = Flag(4), .Once = Flag(3)};
+  return {.Whole = cast<MDString>(Node->getOperand(0))->getString().str(), .Tasks = Flag(2), .OneBlock = Flag(1), .Restored = Flag(4), .Shares = Flag(5), .Once = Flag(3)};
 }
 
 Sampling judgeSampling(Function &Microtask, FunctionAnalysisManager &Analyses) {

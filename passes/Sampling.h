@@ -13,6 +13,7 @@ struct Sampling {
   bool Tasks = false;    ///< it makes tasks: these are sampled, and no loops
   bool OneBlock = false; ///< its loops may allocate, or call what may
   bool Restored = false; ///< what decides is written by it as well, outside of loops: the next shot must find it as this one did
+  bool Shares = false;   ///< threads that are free take what is left to do: loops without a static schedule, tasks
   bool Once = false;     ///< its iterations step counters that are indices: no iteration may run twice on the same memory
 };
 

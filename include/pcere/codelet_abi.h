@@ -33,6 +33,7 @@ struct codelet_region {          /* section pcere_regions: one for each region o
 #define CODELET_SAMPLE_TASKS 4u         /* it has tasks: subtrees of these are sampled, and no loop */
 #define CODELET_SAMPLE_ONCE 8u          /* its iterations step counters that are indices: none may run twice without memory being put back */
 #define CODELET_SAMPLE_RESTORED 16u     /* what decides where it goes is written by it, too, outside of loops: memory is put back behind each shot */
+#define CODELET_REGION_SHARES 32u       /* what a thread is kept from doing others do: loops without a static schedule, tasks */
 #define CODELET_REGION_EMPTY 2u         /* the optimiser dropped the region, which does nothing, as it did in the program: `fork` and `serial` return */
 
 struct codelet_function {        /* section pcere_functions: each function of the unit whose address may lie in captured data */
