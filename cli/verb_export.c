@@ -82,7 +82,11 @@ static void report_print(struct cli *cli, const struct replay_target *target, co
     char memory[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES], *name = replay_target_name(target);
     printf("%s: %s, %zu unit%s, %s of memory (%s stored)\n", directory, name ? name : target->region->name, report->unit_count,
            report->unit_count == 1 ? "" : "s", units_format_bytes(report->memory_bytes, memory), units_format_bytes(report->stored_bytes, stored));
-    printf("next: make -C %s run check\n", directory);
+    struct text next = {0};
+    text_add(&next, "make -C ");
+    text_add_word(&next, directory);
+    printf("next: %s run check\n", next.failed ? "make" : next.data);
+    text_done(&next);
     if (target->region->class_count > 1)
         cli_note(cli, "the region has %zu classes of invocations: --invocation chooses another (pcere regions)", target->region->class_count);
     free(name);

@@ -48,6 +48,20 @@ void text_addf(struct text *text, const char *format, ...)
     va_end(arguments);
 }
 
+void text_add_word(struct text *text, const char *word)
+{
+    const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-+:,@%=";
+    if (*word && !word[strspn(word, plain)]) {
+        text_add(text, word);
+        return;
+    }
+    text_add(text, "'");
+    for (const char *rest = word, *quote; rest; rest = quote ? quote + 1 : NULL) {
+        quote = strchr(rest, '\'');
+        text_addf(text, "%.*s%s", quote ? (int)(quote - rest) : (int)strlen(rest), rest, quote ? "'\\''" : "'");
+    }
+}
+
 char *text_take(struct text *text)
 {
     if (!text->data)

@@ -21,6 +21,9 @@ void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t count);
 void text_addf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A word as a shell reads it: in quotes where it needs them. */
+void text_add_word(struct text *text, const char *word);
+
 /* The content, which the caller frees; NULL if memory ran out. The text is empty afterwards. An empty text gives "". */
 char *text_take(struct text *text);
 

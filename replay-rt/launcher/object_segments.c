@@ -25,12 +25,12 @@ uint32_t *objects_by_address(const struct objects *objects, size_t *ret_count)
     return list;
 }
 
-static void segment_add(struct objects *objects, uint64_t start, uint64_t end, uint32_t object)
+static void segment_add(struct objects *objects, uint64_t start, uint64_t end, uint32_t object, uint32_t shared)
 {
     struct segment *last = objects->segment_count ? &objects->segments[objects->segment_count - 1] : NULL;
     if (start >= end)
         return;
-    if (last && last->object == object && last->end == start) {
+    if (last && last->object == object && last->shared == shared && last->end == start) {
         last->end = end;
         return;
     }
@@ -38,7 +38,7 @@ static void segment_add(struct objects *objects, uint64_t start, uint64_t end, u
         objects->failed = true;
         return;
     }
-    objects->segments[objects->segment_count++] = (struct segment){start, end, object};
+    objects->segments[objects->segment_count++] = (struct segment){start, end, object, shared};
 }
 
 struct overlap { uint32_t objects[OVERLAPS_MOST]; size_t count; };
@@ -46,6 +46,18 @@ struct overlap { uint32_t objects[OVERLAPS_MOST]; size_t count; };
 static void overlap_drop(struct overlap *overlap, size_t index)
 {
     overlap->objects[index] = overlap->objects[--overlap->count];
+}
+
+/* Another variable that is open, of another type than this one. */
+static uint32_t shared_find(const struct objects *objects, const struct overlap *overlap, uint32_t best)
+{
+    const struct object *items = objects->items;
+    for (size_t i = 0; items[best].kind == OBJECT_VARIABLE && i < overlap->count; i++) {
+        const struct object *other = &items[overlap->objects[i]];
+        if (overlap->objects[i] != best && other->kind == OBJECT_VARIABLE && other->type != items[best].type && other->thread == items[best].thread)
+            return overlap->objects[i];
+    }
+    return NONE;
 }
 
 /* From `from` up to `to`, what was found first of those that are open has the bytes. */
@@ -66,7 +78,7 @@ static uint64_t overlap_advance(struct objects *objects, struct overlap *overlap
             i++;
         }
         if (best != NONE)
-            segment_add(objects, from, stop, best);
+            segment_add(objects, from, stop, best, shared_find(objects, overlap, best));
         from = stop;
     }
     return to;
@@ -119,6 +131,17 @@ void objects_walk(const struct objects *objects, const struct object *object, ui
     ret_leaf->offset += base;
 }
 
+/* Forgets what the bytes are where the other variable says something else. */
+static void shared_compare(const struct objects *objects, const struct object *other, uint64_t address, uint64_t start, struct debug_leaf *leaf)
+{
+    struct debug_leaf its;
+    objects_walk(objects, other, address - other->address, &its);
+    if (its.kind == leaf->kind && its.bytes == leaf->bytes && its.offset + other->address == leaf->offset + start)
+        return;
+    leaf->kind = DEBUG_UNKNOWN;
+    leaf->padding &= its.padding;
+}
+
 bool objects_find(const struct objects *objects, uint64_t address, struct object_place *ret_place)
 {
     BISECT(low, 0, objects->segment_count, i, objects->segments[i].end <= address);
@@ -127,6 +150,8 @@ bool objects_find(const struct objects *objects, uint64_t address, struct object
     struct object_place place = {.object = objects->segments[low].object};
     const struct object *object = &objects->items[place.object];
     objects_walk(objects, object, address - object->address, &place.leaf);
+    if (objects->segments[low].shared != NONE)
+        shared_compare(objects, &objects->items[objects->segments[low].shared], address, object->address, &place.leaf);
     place.leaf.group = objects_mixed(object->group, place.leaf.group);
     place.address = object->address + place.leaf.offset;
     place.assumed = object->kind == OBJECT_BLOCK && !object->open && place.leaf.offset >= debug_type_get(objects->source.info, object->type)->bytes

@@ -40,7 +40,7 @@ struct walk { uint64_t start, end; };     /* all that is a block in there is kno
 /* Everything of `type` from `from` on to `end` that lies as far from `from` as whole elements was added, whoever led there. */
 struct stretch { uint64_t end, phase, from; uint32_t type; };
 
-struct segment { uint64_t start, end; uint32_t object; };  /* disjoint, ascending */
+struct segment { uint64_t start, end; uint32_t object, shared; };  /* disjoint, ascending; shared: another variable of another type that lies there, too (EQUIVALENCE, COMMON), or NONE */
 
 struct objects {
     struct objects_source source;

@@ -266,6 +266,10 @@ says "the capture's are not" 0 out '^minimum'
 
 program kinds kinds.c
 captured kinds --force
+run "$PCERE" export kinds.pcere by_value -o "a folder's name"
+says "what comes next is said as a shell reads it" 0
+alone bash -c "$(sed -n 's/^next: //p' .out)"
+says "and it runs" 0 out '^check: identical'
 run "$PCERE" export kinds.pcere by_value -o by_value --json
 says "--json prints a document" 0
 holds "with schema, files, flags, sizes and limits" jq -e '.schema == "pcere.export/1" and .region == "by_value@kinds.c:15" and .directory == "by_value" and
