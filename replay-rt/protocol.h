@@ -41,8 +41,9 @@ struct plan_pointer { uint64_t source, address; };   /* a word that leads to a c
 struct plan_signal { uint64_t handler, mask; uint32_t number, flags; };    /* handler: captured address, or 1 to ignore */
 #define PLAN_KEY_MADE UINT32_MAX
 #define PLAN_KEY_RUNTIME (UINT32_MAX - 1)
+#define PLAN_KEY_HELD (UINT32_MAX - 2)
 struct plan_key { uint32_t key, thread; uint64_t value; };     /* thread: of the team, what it keeps by pthread_setspecific; PLAN_KEY_MADE: there is such a key, value is the captured
-                                       address of what ends values, or 0; PLAN_KEY_RUNTIME: the OpenMP runtime has it */
+                                       address of what ends values, or 0; PLAN_KEY_RUNTIME: the OpenMP runtime has it; PLAN_KEY_HELD: as PLAN_KEY_MADE, but if it is not to be had, nobody may need it */
 #define PLAN_LOCK_GONE UINT32_MAX
 struct plan_lock {
     uint64_t address;

@@ -216,10 +216,12 @@ struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; }
 
 #define STORE_KEY_MADE UINT32_MAX
 #define STORE_KEY_RUNTIME (UINT32_MAX - 1)
+#define STORE_KEY_HELD (UINT32_MAX - 2)
 struct store_key {               /* of pthread_key_create */
     uint32_t key;                /* its number, below STORE_KEYS_MAX */
     uint32_t thread;             /* of the team: what it keeps there is `value`. STORE_KEY_MADE: there is such a key, and `value` is the address of the function that ends
-                                    what threads keep, or 0; STORE_KEY_RUNTIME: it is the OpenMP runtime's */
+                                    what threads keep, or 0; STORE_KEY_RUNTIME: it is the OpenMP runtime's; STORE_KEY_HELD: as STORE_KEY_MADE, of a library that is not captured, whose
+                                    number captured memory holds: it may be of an object of the program's, or of the library's, which does without */
     uint64_t value;
 };
 #define STORE_KEYS_MAX 1024u

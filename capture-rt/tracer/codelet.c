@@ -253,22 +253,27 @@ static bool row_tells_of_key(const struct capture_key *row)
     return row->thread == CAPTURE_KEY_MAKER || row->thread == CAPTURE_KEY_PLACE || row->thread == CAPTURE_KEY_HOLDER;
 }
 
+enum key_owner { KEY_OWN, KEY_HELD, KEY_FOREIGN };
+
 /* A library that is not captured makes its key anew in a replay, and keeps there what it keeps then. Neither its code nor its data are the program's; who makes a key by a last
- * call, as routines of pthread_once do, is not seen, but where it put it is. What it made for an object of the program's (std::pmr::synchronized_pool_resource), the object holds: its address
- * may be anywhere in captured memory. */
-static bool key_is_foreign(const struct capture_stop *stop, uint32_t count, uint32_t key, const struct store_codelet *codelet)
+ * call, as routines of pthread_once do, is not seen, but where it put it is. What it made for an object of the program's (std::pmr::synchronized_pool_resource) captured memory holds, wherever;
+ * but it holds what a library put into blocks of its own as well. */
+static enum key_owner key_owner(const struct capture_stop *stop, uint32_t count, uint32_t key, const struct store_codelet *codelet)
 {
-    bool told = false;
+    enum key_owner owner = KEY_OWN;
     for (uint32_t i = 0; i < count; i++) {
         const struct capture_key *row = &stop->keys[i];
         if (row->key != key || !row_tells_of_key(row))
             continue;
         const struct store_mapping *mapping = mapping_of(codelet, row->value);
-        if (mapping && (row->thread != CAPTURE_KEY_PLACE || mapping->role == STORE_ROLE_IMAGE || mapping->role == STORE_ROLE_LIBRARY))
-            return false;
-        told |= row->thread != CAPTURE_KEY_HOLDER;
+        if (mapping && (row->thread == CAPTURE_KEY_MAKER || (row->thread == CAPTURE_KEY_PLACE && (mapping->role == STORE_ROLE_IMAGE || mapping->role == STORE_ROLE_LIBRARY))))
+            return KEY_OWN;
+        if (row->thread == CAPTURE_KEY_HOLDER)
+            owner = mapping ? KEY_HELD : owner;
+        else
+            owner = owner == KEY_HELD ? KEY_HELD : KEY_FOREIGN;
     }
-    return told;
+    return owner;
 }
 
 /* Keys of the runtime matter where the program has some. */
@@ -285,9 +290,11 @@ static enum pcere_status keys_fill(const struct capture_stop *stop, struct store
         const struct capture_key row = stop->keys[i];
         if (row.key >= CAPTURE_KEYS_MAX)
             return pcere_fail(error, PCERE_DATA, 0, NULL, "a thread-specific key has number %u", row.key);
-        if (row_tells_of_key(&row) || (row.thread != CAPTURE_KEY_RUNTIME && key_is_foreign(stop, count, row.key, codelet)))
+        enum key_owner owner = row.thread == CAPTURE_KEY_RUNTIME ? KEY_OWN : key_owner(stop, count, row.key, codelet);
+        if (row_tells_of_key(&row) || owner == KEY_FOREIGN)
             continue;
-        codelet->keys[codelet->key_count++] = (struct store_key){row.key, row.thread, row.value};
+        bool held = owner == KEY_HELD && row.thread == CAPTURE_KEY_MADE;
+        codelet->keys[codelet->key_count++] = (struct store_key){row.key, held ? STORE_KEY_HELD : row.thread, row.value};
         made |= row.thread != CAPTURE_KEY_RUNTIME;
     }
     if (!made)

@@ -282,7 +282,8 @@ static enum pcere_status plan_publish(const struct text *text, struct plan_file 
 
 _Static_assert(sizeof(struct plan_signal) == sizeof(struct store_signal), "copied as they are");
 _Static_assert(sizeof(struct plan_random) == sizeof(struct store_random), "copied as they are");
-_Static_assert(sizeof(struct plan_key) == sizeof(struct store_key) && PLAN_KEY_MADE == STORE_KEY_MADE && PLAN_KEY_RUNTIME == STORE_KEY_RUNTIME, "copied as they are");
+_Static_assert(sizeof(struct plan_key) == sizeof(struct store_key) && PLAN_KEY_MADE == STORE_KEY_MADE && PLAN_KEY_RUNTIME == STORE_KEY_RUNTIME && PLAN_KEY_HELD == STORE_KEY_HELD,
+               "copied as they are");
 _Static_assert(PLAN_LOCK_GONE == STORE_LOCK_GONE, "alike");
 
 enum pcere_status plan_file_new(const struct store_codelet *codelet, const struct store_manifest *manifest,

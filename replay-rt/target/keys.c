@@ -22,6 +22,12 @@ static const struct plan_key *key_find(const struct codelet *codelet, uint32_t n
     return NULL;
 }
 
+static const struct plan_key *made_find(const struct codelet *codelet, uint32_t number)
+{
+    const struct plan_key *made = key_find(codelet, number, PLAN_KEY_MADE);
+    return made ? made : key_find(codelet, number, PLAN_KEY_HELD);
+}
+
 static uint32_t keys_highest(const struct codelet *codelet)
 {
     const struct plan_key *keys = PLAN_TABLE(codelet, keys, struct plan_key);
@@ -32,11 +38,12 @@ static uint32_t keys_highest(const struct codelet *codelet)
 }
 
 static unsigned char taken[KEYS_MOST];      /* 1: by pcere_keys_make */
+static unsigned char missing[KEYS_MOST];    /* 1: a library has it, and captured memory that holds its number does without */
 
 /* Ends a value of it: at its captured address is the rebuilt function. One of a library is not called, as at the end of a process. */
 static bool key_end(const struct codelet *codelet, uint32_t number, void (**ret_end)(void *))
 {
-    const struct plan_key *key = key_find(codelet, number, PLAN_KEY_MADE);
+    const struct plan_key *key = made_find(codelet, number);
     if (!key || !key->value || !plan_mapping_at(PLAN_TABLE(codelet, mappings, struct plan_mapping), codelet->plan->mappings.count, key->value))
         return false;
     memcpy(ret_end, &key->value, sizeof key->value);
@@ -65,8 +72,9 @@ void pcere_keys_make(struct codelet *codelet)
         return;
     while (highest < KEYS_MOST && tries <= highest && key_take(codelet, highest))
         tries++;
-    for (uint32_t number = 0; number <= highest; number++) {
-        bool made = key_find(codelet, number, PLAN_KEY_MADE), here = number < KEYS_MOST && taken[number];
+    for (uint32_t number = 0; number <= highest && number < KEYS_MOST; number++) {
+        bool made = key_find(codelet, number, PLAN_KEY_MADE), here = taken[number];
+        missing[number] = !here;
         if (made && !here)
             pcere_plan_end(codelet, PLAN_FAILED, "it has thread-specific values (pthread_setspecific) under key %u, which cannot be had here: a library has it", number);
         if (here && key_find(codelet, number, PLAN_KEY_RUNTIME))
@@ -78,7 +86,7 @@ void pcere_keys_make(struct codelet *codelet)
 void pcere_keys_release(const struct codelet *codelet)
 {
     for (uint32_t number = 0; codelet->plan->keys.count && number <= keys_highest(codelet); number++)
-        if (taken[number] && !key_find(codelet, number, PLAN_KEY_MADE) && !key_find(codelet, number, PLAN_KEY_RUNTIME))
+        if (taken[number] && !made_find(codelet, number) && !key_find(codelet, number, PLAN_KEY_RUNTIME))
             pthread_key_delete(number);
     memset(taken, 0, sizeof taken);
 }
@@ -96,7 +104,7 @@ static void values_set(void *context, uint32_t thread, uint32_t threads)
     const struct codelet *codelet = context;
     const struct plan_key *keys = PLAN_TABLE(codelet, keys, struct plan_key);
     for (uint64_t i = 0; i < codelet->plan->keys.count; i++)
-        if (keys[i].thread == PLAN_KEY_MADE) {
+        if (keys[i].thread == PLAN_KEY_MADE || (keys[i].thread == PLAN_KEY_HELD && keys[i].key < KEYS_MOST && !missing[keys[i].key])) {
             const struct plan_key *value = key_find(codelet, keys[i].key, thread);
             pthread_setspecific(keys[i].key, value ? (void *)value->value : NULL);
         }
@@ -107,7 +115,7 @@ void pcere_keys_restore(struct codelet *codelet)
     bool made = false;
     const struct plan_key *keys = PLAN_TABLE(codelet, keys, struct plan_key);
     for (uint64_t i = 0; i < codelet->plan->keys.count; i++)
-        made |= keys[i].thread == PLAN_KEY_MADE;
+        made |= keys[i].thread == PLAN_KEY_MADE || keys[i].thread == PLAN_KEY_HELD;
     if (made)
         pcere_team_run(values_set, codelet);
     if (codelet->plan->pointer_guard)
