@@ -115,7 +115,7 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     enum pcere_status status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
     if (!status)
         status = host_cpu_features(&processor, error);
-    text_addf(&text, "8|%s|%s|%" PRIx64 "%s%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "",
+    text_addf(&text, "9|%s|%s|%" PRIx64 "%s%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "",
               builder->options->all_loops ? "|all loops" : "");
     if (builder->options->processor->triple)
         text_addf(&text, "|%s|%s", builder->options->processor->triple, builder->options->processor->sysroot);
@@ -139,7 +139,8 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
         for (size_t i = 0; k && i < image->file.export_count; i++)
             text_addf(&text, "|%" PRIx64 ":%s", image->file.exports[i].address, image->file.exports[i].name);
     }
-    build_places_describe(builder, &text);
+    if (!status)
+        status = build_places_describe(builder, &text, error);
     if (!status && text.failed)
         status = pcere_fail_memory(error, "the build's key");
     if (!status)
@@ -431,8 +432,6 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
     if (!status)
         status = tools_find(&builder, &build, error);
     if (!status)
-        status = build_places_find(&builder, error);
-    if (!status)
         status = key_make(&builder, &key, error);
     if (!status)
         status = store_file(store, "build", &builds, error);
@@ -454,7 +453,6 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = libraries_find(final, &build, error);
     free(builds);
     free(final);
-    build_places_done(&builder);
     compilers_done(&builder.compilers);
     free(builder.runtime);
     free(builder.folder);

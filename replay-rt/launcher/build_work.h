@@ -32,7 +32,6 @@ struct builder {
     char *runtime;                        /* path */
     struct build_unit *units;
     size_t unit_count;
-    struct text *places;                  /* of each image: where its functions begin; NULL: what is compiled is other code */
     char *folder;                         /* where this build is made */
     bool goes_on;                         /* with what a stopped command left there */
     build_step *step;                     /* what is being done with each unit */
@@ -56,13 +55,11 @@ void build_folders_tidy(const char *builds);
  * although it is to be built as it was, is `broken`; an error only where no other is left. */
 enum pcere_status build_units_write(struct builder *builder, struct pcere_error *error);
 enum pcere_status build_units_compile(struct builder *builder, struct pcere_error *error);
-/* build_places.c: where functions of the program's images begin, for code that is compiled as it was; that as a part of the build's key; in files of its folder. build_places_path adds
- * the file of an image; false: it has none. */
-enum pcere_status build_places_find(struct builder *builder, struct pcere_error *error);
-void build_places_describe(const struct builder *builder, struct text *text);
+/* build_places.c: where functions of the program's images begin, for code that is compiled as it was: in the build's key by the files that tell it, which are only read for symbols where
+ * something is built; in files of its folder. build_places_path adds the file of an image; false: it has none. */
+enum pcere_status build_places_describe(const struct builder *builder, struct text *text, struct pcere_error *error);
 enum pcere_status build_places_write(const struct builder *builder, struct pcere_error *error);
 bool build_places_path(const struct builder *builder, size_t image, struct text *path);
-void build_places_done(struct builder *builder);
 /* build_reach.c: mark the units that no codelet reaches, behind build_units_write. Where that cannot be told, none is marked. PCERE_SYSTEM: the disk, or no memory. */
 enum pcere_status build_reach(struct builder *builder, struct pcere_error *error);
 /* build_link.c: make the executable and what is rebuilt of each library. `missing`: variables that the original does not have, as in the file of that name. */
