@@ -122,7 +122,7 @@ struct lack {
     uint64_t regions_ns, missing_ns;
     uint64_t chance_ns;          /* of invocations that look stretched, more than the machine stretches any code of the run: another one may tell */
     uint64_t vague_ns;           /* by so much of the run may captured invocations be of another kind than they count as */
-    bool worth_codelets, worth_times, by_chance, vague;     /* by_chance, vague: worth_times, for that */
+    bool worth_codelets, worth_times, by_chance, uncertain, vague;      /* the last three: worth_times, for that */
     bool worth_end;              /* a signal of its own ended the program: another run may come to its end */
 };
 
@@ -216,7 +216,8 @@ static struct lack lack_find(const struct session *session)
     lack.worth_end = is_short && !run->randomized && has_died(run->program_status);
     lack.vague_ns = vague_ns(session);
     lack.vague = is_much(run->wall_ns, lack.vague_ns, VAGUE_RATIO, LACK_NS);
-    lack.worth_times = lack.by_chance || lack.vague || is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
+    lack.uncertain = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
+    lack.worth_times = lack.by_chance || lack.uncertain || lack.vague;
     return lack;
 }
 
@@ -263,13 +264,12 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
                   "invocation takes was not to be foretold there, or stops cost too much", text.length ? "; " : "", lack->missing, lack->missing == 1 ? "" : "es",
                   percent < 99.5 ? 2 : 4, percent, session->manifest.regions[lack->region].name);
     }
-    bool uncertain = is_much(run->wall_ns, run->uncertain_ns, UNCERTAIN_RATIO, LACK_NS);
-    if (uncertain)
+    if (lack->uncertain)
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));
     if (lack->vague)
         text_addf(&text, "%scaptured invocations may take longer or shorter than they count, by %.2g %% of the run: others with their arguments and call path do not agree",
                   text.length ? "; " : "", percent_of(lack->vague_ns, run->wall_ns));
-    if (lack->by_chance && !uncertain && !lack->vague)
+    if (lack->by_chance && !lack->uncertain && !lack->vague)
         text_addf(&text, "%sinvocations that take %.2g %% of the regions' time seem to have been interrupted", text.length ? "; " : "",
                   percent_of(lack->chance_ns, lack->regions_ns));
     text_add(&text, obstacle ? obstacle : result->runs > 1 ? "; it runs once more for that" : "; it runs a second time for that");
