@@ -535,6 +535,9 @@ bool pcere_heap_in_region(void);
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 
+/* Who allocates for the program's own code by that name (made.c, reclaim.c); NULL: whoever does else. */
+void *pcere_heap_symbol(const char *name);
+
 /* What free(), realloc() and malloc_usable_size() do with captured blocks and the C library's. */
 void pcere_heap_release(void *block);
 void *pcere_heap_grow(void *block, size_t bytes);

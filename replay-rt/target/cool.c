@@ -33,9 +33,10 @@ struct cooling {
 static struct plan_filler *fillers;       /* of the launcher, which fills caches; NULL: nobody does */
 static atomic_bool fillers_gone;          /* it did not answer */
 
-/* This thread's share of the pages. */
-static void pages_leave(const struct cooling *cooling, uint32_t thread, uint32_t threads)
+/* This thread's share of the pages: their lines leave all caches, whichever processor tells them to. */
+static void pages_leave(void *context, uint32_t thread, uint32_t threads)
 {
+    const struct cooling *cooling = context;
     uint64_t from = cooling->count * thread / threads, end = cooling->count * (thread + 1) / threads, before = 0;
     for (size_t i = 0; i < cooling->run_count && before < end; i++) {
         uint64_t pages = cooling->runs[i].bytes / cooling->page_bytes, first = from > before ? from - before : 0, stop = end - before < pages ? end - before : pages;
@@ -89,12 +90,6 @@ static bool fillers_map(const struct codelet *codelet)
     return fillers != NULL;
 }
 
-/* Lines leave all caches, whichever processor tells them to. */
-static void caches_empty(void *context, uint32_t thread, uint32_t threads)
-{
-    pages_leave(context, thread, threads);
-}
-
 static void run_add(const struct memory *memory, struct cooling *cooling, const struct plan_range *run)
 {
     if (cooling->run_count == cooling->run_capacity) {
@@ -146,9 +141,9 @@ void pcere_memory_cool(struct memory *memory)
     cooling.written = memory->learned ? memory->written_count : own_count(&cooling);
     cooling.written = cooling.written < cooling.count ? cooling.written : cooling.count;
     if (cooling.count >= ALL_PAGES_LEAST)
-        pcere_processors_run(caches_empty, &cooling, memory->codelet->plan->result.threads);
+        pcere_processors_run(pages_leave, &cooling, memory->codelet->plan->result.threads);
     else
-        pcere_team_run(caches_empty, &cooling);
+        pcere_team_run(pages_leave, &cooling);
     if (fillers_map(memory->codelet))
         pcere_team_run(filler_ask, &cooling);
     left_faults = pcere_faults_so_far();

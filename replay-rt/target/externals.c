@@ -38,7 +38,7 @@ static const unsigned char *symbol_find(const char *name)
 #include "include/pcere/libc_constants.inc"
 #undef PCERE_LIBC_CONSTANT
 #undef PCERE_LIBC_ANSWER
-    const unsigned char *made = pcere_made_symbol(name), *own = made ? made : pcere_reclaim_symbol(name);
+    const unsigned char *own = pcere_heap_symbol(name);
     return own ? own : dlsym(RTLD_DEFAULT, name);
 }
 

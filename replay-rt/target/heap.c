@@ -114,6 +114,12 @@ void pcere_heap_release(void *block)
     release(block);
 }
 
+void *pcere_heap_symbol(const char *name)
+{
+    void *made = pcere_made_symbol(name);
+    return made ? made : pcere_reclaim_symbol(name);
+}
+
 void *pcere_heap_grow(void *block, size_t bytes)
 {
     const struct plan_mapping *mapping = block ? pcere_mapping_at((uint64_t)block) : NULL;

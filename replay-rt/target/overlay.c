@@ -85,7 +85,7 @@ static void cpp_streams_start(void)
 
 static const char *symbol_find(const char *name)
 {
-    const char *made = pcere_made_symbol(name), *own = made ? made : pcere_reclaim_symbol(name);
+    const char *own = pcere_heap_symbol(name);
     return own ? own : dlsym(RTLD_DEFAULT, name);
 }
 
