@@ -10,6 +10,7 @@
 #include "include/pcere/codelet_abi.h"
 #include "replay-rt/protocol.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,10 +75,15 @@ void pcere_processors_find(void);
 void pcere_processors_run(team_fn *run, void *context, uint32_t team);
 /* Has the process one for each of so many threads? */
 bool pcere_processors_suffice(uint32_t threads);
+/* A new thread would begin where this one works, and wait for it: with such attributes it does not run there. False: there is no other processor. */
+bool pcere_processors_others(pthread_attr_t *attributes);
 /* How many processors so many threads have; as many as threads if nobody knows. */
 uint32_t pcere_processors_of(uint32_t threads);
 /* The calling thread may run on each of them again. */
 void pcere_processors_any(void);
+
+/* As pcere_team_run; threads that the OpenMP runtime makes for it begin on processors that this one does not have. */
+void pcere_workers_begin(team_fn *run, void *context);
 /* Run on every thread of a team, as `#pragma omp parallel` does. */
 void pcere_team_run(team_fn *run, void *context);
 /* Run nothing on them: the team is awake then. */

@@ -28,14 +28,13 @@ static void *share_run(void *context)
     return NULL;
 }
 
-/* A new thread would begin where this one works, and wait for it: so it may not run there. False: there is no other processor. */
-static bool others_only(pthread_attr_t *attributes)
+bool pcere_processors_others(pthread_attr_t *attributes)
 {
     cpu_set_t others = processors;
     int here = sched_getcpu();
     if (here >= 0 && here < CPU_SETSIZE)
         CPU_CLR((size_t)here, &others);
-    return !pthread_attr_setaffinity_np(attributes, sizeof others, &others);
+    return processors_known && CPU_COUNT(&others) && !pthread_attr_setaffinity_np(attributes, sizeof others, &others);
 }
 
 /* How many of them run; those that could not be started are left to the caller. */
@@ -45,7 +44,7 @@ static uint32_t shares_start(struct share *shares, uint32_t count)
     uint32_t started = 1;
     if (pthread_attr_init(&attributes))
         return started;
-    if (others_only(&attributes))
+    if (pcere_processors_others(&attributes))
         while (started < count && !pthread_create(&shares[started].thread, &attributes, share_run, &shares[started]))
             started++;
     pthread_attr_destroy(&attributes);

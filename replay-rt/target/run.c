@@ -148,6 +148,16 @@ static void thread_begin(void *context, uint32_t thread, uint32_t threads)
     pcere_identity_take(run->codelet, thread);
 }
 
+/* How late threads begin is the machine's where that is measured. */
+static void team_begin(struct run *run)
+{
+    const struct plan_policy *policy = &run->codelet->plan->policy;
+    if (policy->starts || !pcere_processors_suffice(policy->threads))
+        pcere_team_run(thread_begin, run);
+    else
+        pcere_workers_begin(thread_begin, run);
+}
+
 static uint32_t switches_so_far(void)
 {
     struct rusage usage;
@@ -565,7 +575,7 @@ static void turn_begin(struct run *run)
     pcere_settings_threads(codelet->plan->policy.threads);
     atomic_store(&run->begun, 0);
     pcere_speed_look(codelet);
-    pcere_team_run(thread_begin, run);
+    team_begin(run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     pcere_threads_grow(run->threads, codelet->plan->result.threads);
@@ -604,7 +614,7 @@ static void run_all(void *context)
     if (plan->policy.starts || plan->policy.looks || !pcere_processors_suffice(plan->policy.threads))
         pcere_plan_await(codelet, PLAN_PHASE_MAP);
     pcere_speed_look(codelet);
-    pcere_team_run(thread_begin, run);
+    team_begin(run);
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);
