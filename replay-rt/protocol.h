@@ -1,6 +1,7 @@
 /* replay-rt/protocol.h - what the launcher tells a codelet's process, and what comes back: one shared file, the plan.
  *
  *   codelet PLAN PAGES       both are paths of files (of descriptors under /proc/self/fd, when the launcher runs it)
+ *   codelet - PARENT FLAGS   both come later, as descriptors, through a socket (STANDBY_CHANNEL); whose child it is; what to do meanwhile (STANDBY_RUNTIME, ..)
  *
  *   PLAN    struct replay_plan | tables, each 8-byte aligned | strings     mapped shared; only `result` is written by the codelet
  *   PAGES   whole pages; plan_copy says where each goes                    mapped privately, never changed
@@ -17,6 +18,12 @@
 
 #define PLAN_MAGIC "PCEREPL1"
 #define PLAN_VERSION 42u
+enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
+#define STANDBY_CHANNEL 3
+#define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
+#define STANDBY_DESCRIPTORS 8u          /* in one message at most, whose data are the numbers that they get */
+#define STANDBY_RUNTIME 'r'             /* begin the OpenMP runtime */
+#define STANDBY_PLACES_OURS 'p'         /* as plan->places_ours */
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */

@@ -9,47 +9,20 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/personality.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define STACK_LIMIT_STEP_BYTES ((rlim_t)64 << 30)
-
-enum { ATTEMPTS = 21, PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7, POLL_MS = 100, POLL_BLIND_MS = 1, DESCRIPTORS_BEYOND = 10 };
+enum { ATTEMPTS = 21, POLL_MS = 100, POLL_BLIND_MS = 1, DESCRIPTORS_BEYOND = 10 };
 
 static uint64_t clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int actions_fill(const struct process *process, posix_spawn_file_actions_t *actions)
-{
-    int failure = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    failure = failure ? failure : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (!failure && process->diagnostics_fd < 0)
-        failure = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    else if (!failure && process->diagnostics_fd != STDERR_FILENO)
-        failure = posix_spawn_file_actions_adddup2(actions, process->diagnostics_fd, STDERR_FILENO);
-    return failure;
-}
-
-/* Where the layout may not be chosen, a repeated start would collide again. The kernel puts libraries below the room that the stack may need: another
- * limit moves them. */
-static bool stack_limit_move(int attempt, struct rlimit *ret_before)
-{
-    if (!attempt || getrlimit(RLIMIT_STACK, ret_before))
-        return false;
-    struct rlimit moved = {.rlim_cur = (rlim_t)attempt * STACK_LIMIT_STEP_BYTES, .rlim_max = ret_before->rlim_max};
-    return (moved.rlim_max == RLIM_INFINITY || moved.rlim_cur <= moved.rlim_max) && !setrlimit(RLIMIT_STACK, &moved);
 }
 
 /* Neither, where only the process's end will do, or there are no descriptors left. */
@@ -63,62 +36,38 @@ static void done_pipe(const struct process *process, int *ret_ends)
     close(ends[1]);
 }
 
-/* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
-static enum pcere_status process_spawn(const struct process *process, int attempt, pid_t *ret_child, int *ret_done, struct pcere_error *error)
+/* By one that stands by, if that has the same environment and this is the first attempt. */
+static enum pcere_status process_begin(const struct process *process, int attempt, bool *ret_stood_by, pid_t *ret_child, int *ret_done, struct pcere_error *error)
 {
-    struct rlimit limit_before;
     int record = -1, done[2] = {-1, -1};
     if (process->watcher && process->watcher->open(process->watcher->context, &record, error) != PCERE_OK)
         return error->status;
-    /* High numbers first: the descriptors could be 3 and 4 the other way round. */
-    int plan = fcntl(process->plan->fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND), pages = fcntl(process->pages_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
-    int filler = process->filler_fd < 0 ? -1 : fcntl(process->filler_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
-    record = record < 0 ? -1 : fcntl(record, F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
-    process->plan->plan->filler = filler < 0 ? 0 : FILLER_DESCRIPTOR;
     done_pipe(process, done);
+    process->plan->plan->filler = process->filler_fd < 0 ? 0 : FILLER_DESCRIPTOR;
     process->plan->plan->parent = (uint32_t)getpid();
     process->plan->plan->done = done[1] < 0 ? 0 : DONE_DESCRIPTOR;
     bool emulated = process->processor && process->processor->emulator;
-    char plan_path[] = "/proc/self/fd/3", pages_path[] = "/proc/self/fd/4";
+    char plan_path[32], pages_path[32];
+    snprintf(plan_path, sizeof plan_path, "/proc/self/fd/%d", PLAN_DESCRIPTOR);
+    snprintf(pages_path, sizeof pages_path, "/proc/self/fd/%d", PAGES_DESCRIPTOR);
     char *arguments[] = {(char *)"codelet", plan_path, pages_path, NULL};
     char *emulation[] = {(char *)"emulator", (char *)"-L", emulated ? process->processor->sysroot : NULL, process->build->executable, plan_path,
                          pages_path, NULL};
-    posix_spawn_file_actions_t actions;
-    int failure = plan < 0 || pages < 0 ? errno : posix_spawn_file_actions_init(&actions);
-    if (!failure) {
-        failure = actions_fill(process, &actions);
-        failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, plan, PLAN_DESCRIPTOR);
-        failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, pages, PAGES_DESCRIPTOR);
-        if (filler >= 0)
-            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, filler, FILLER_DESCRIPTOR);
-        if (done[1] >= 0)
-            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, done[1], DONE_DESCRIPTOR);
-        if (process->watcher)
-            failure = failure ? failure : posix_spawn_file_actions_adddup2(&actions, record, REPLAY_WATCHER_DESCRIPTOR);
-        int before = personality(0xffffffff);
-        unsigned long wanted = process->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
-                                                    : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
-        bool changed = before >= 0 && personality(wanted) >= 0, moved = stack_limit_move(attempt, &limit_before);
-        failure = failure ? failure
-                          : posix_spawn(ret_child, emulated ? process->processor->emulator : process->build->executable, &actions, NULL,
-                                        emulated ? emulation : arguments, process->environment);
-        if (changed)
-            personality((unsigned long)before);
-        if (moved) {
-            setrlimit(RLIMIT_STACK, &limit_before);
-            if (!failure)
-                prlimit(*ret_child, RLIMIT_STACK, &limit_before, NULL);
-        }
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    if (plan >= 0)
-        close(plan);
-    if (pages >= 0)
-        close(pages);
-    if (filler >= 0)
-        close(filler);
-    if (record >= 0)
-        close(record);
+    const struct spawn spawn = {
+        .executable = emulated ? process->processor->emulator : process->build->executable,
+        .arguments = emulated ? emulation : arguments,
+        .environment = process->environment,
+        .descriptors = {{process->plan->fd, PLAN_DESCRIPTOR}, {process->pages_fd, PAGES_DESCRIPTOR}, {process->filler_fd, FILLER_DESCRIPTOR}, {done[1], DONE_DESCRIPTOR},
+                        {record, REPLAY_WATCHER_DESCRIPTOR}},
+        .diagnostics_fd = process->diagnostics_fd,
+        .keep_layout = process->keep_layout,
+        .attempt = attempt,
+    };
+    pid_t standing_by = process->standby && !attempt ? standby_take(process->standby, process->environment, spawn.descriptors) : 0;
+    int failure = standing_by ? 0 : spawn_process(&spawn, ret_child);
+    if (standing_by)
+        *ret_child = standing_by;
+    *ret_stood_by = standing_by != 0;
     if (done[1] >= 0)
         close(done[1]);
     if (failure && done[0] >= 0)
@@ -179,21 +128,13 @@ static enum process_end process_wait(const struct process *process, pid_t child,
     return how;
 }
 
-/* LLVM's OpenMP runtime leaves a shared memory object behind where a process ends without its destructors. */
-static void runtime_forget(pid_t child)
-{
-    char name[64];
-    snprintf(name, sizeof name, "/__KMP_REGISTERED_LIB_%d_%u", (int)child, (unsigned)getuid());
-    shm_unlink(name);
-}
-
 void process_ending_wait(struct process_ending *ending)
 {
     if (!ending->child)
         return;
     while (waitpid(ending->child, NULL, 0) < 0 && errno == EINTR)
         continue;
-    runtime_forget(ending->child);
+    spawn_forget(ending->child);
     ending->child = 0;
 }
 
@@ -325,7 +266,7 @@ static enum pcere_status outcome_take(const struct process *process, pid_t child
         process->ending->child = child;
         return PCERE_OK;
     }
-    runtime_forget(child);
+    spawn_forget(child);
     if (how == PROCESS_STOPPED)
         return stop_explain(process, error);
     return end_explain(process, how == PROCESS_HUNG, ended, error);
@@ -356,19 +297,28 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         pid_t child = 0;
         int done = -1;
+        bool stood_by = false;
         plan_file_reset(process->plan);
         struct plan_result *result = &process->plan->plan->result;
         result->marked_ns = clock_ns();
-        atomic_store(&result->held, process->ending && process->ending->child);
-        status = process_spawn(process, attempt, &child, &done, &last);
+        atomic_store(&result->held, (process->ending && process->ending->child) || process->standby_next);
+        status = process_begin(process, attempt, &stood_by, &child, &done, &last);
         if (status)
             break;
         if (process->ending)
             process_ending_wait(process->ending);
+        if (process->standby_next) {
+            standby_start(process->standby, process->standby_next, process->environment);
+            standby_settle(process->standby);
+        }
         atomic_store(&result->held, 0);
         status = outcome_take(process, child, done, &last);
         if (!status || atomic_load(&result->state) != PLAN_COLLIDED)
             break;
+        if (stood_by) {
+            process->standby->off = true;
+            standby_end(process->standby);
+        }
     }
     if (status && error)
         *error = last;

@@ -8,6 +8,7 @@
 #include "replay-rt/launcher/codelet_memory.h"
 #include "replay-rt/launcher/external_table.h"
 #include "replay-rt/launcher/replay.h"
+#include "replay-rt/launcher/standby.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,6 +47,8 @@ struct process {
     const struct replay_watcher *watcher;   /* or NULL */
     struct process_ending *ending;    /* or NULL: process_run returns when its end was seen. Else as soon as its result is there; the process that was left so before
                                          is waited for while this one starts */
+    struct standby *standby;          /* that may serve in place of a new process, or NULL */
+    const struct standby_kind *standby_next;    /* another one starts while this process prepares its region, behind the end of the one before it; NULL: none */
     struct process_staying *staying;  /* where `ending` is not NULL: the process, if its policy says that it stays, and it does */
 };
 

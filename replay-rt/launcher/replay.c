@@ -565,13 +565,19 @@ static void session_count(const struct measuring *measuring, uint64_t open_ns, u
     report->cost_ns += open_ns + close_ns;
 }
 
+/* In processes of its own. */
+static bool is_measured_alone(const struct measuring *measuring, const struct tour_times *times, size_t index)
+{
+    const struct replay_options *options = measuring->session->options;
+    return !times[index].results && first_choose(store_manifest(measuring->session->store), &measuring->targets[index], options) < options->thread_count;
+}
+
 /* Nobody starts beside the end of the last process: so one with less memory than who would be that comes last, the one with the least, of those that no tour measured. The others keep their order. */
 static void targets_order(const struct measuring *measuring, size_t target_count, const struct tour_times *times, size_t *ret_order)
 {
-    const struct replay_options *options = measuring->session->options;
     size_t least = target_count, usual = target_count;
     for (size_t i = 0; i < target_count; i++)
-        if (!times[i].results && first_choose(store_manifest(measuring->session->store), &measuring->targets[i], options) < options->thread_count) {
+        if (is_measured_alone(measuring, times, i)) {
             usual = i;
             if (least == target_count || measuring->targets[i].class->memory_bytes < measuring->targets[least].class->memory_bytes)
                 least = i;
@@ -590,6 +596,16 @@ static bool may_leave(const struct store_manifest *manifest, const struct replay
         any |= first_choose(manifest, &targets[i], options) < options->thread_count;
     free(settings);
     return any;
+}
+
+static void first_begin(struct replay_session *session, const struct replay_target *targets, size_t target_count)
+{
+    const struct replay_options *options = session->options;
+    size_t first = options->thread_count;
+    for (size_t i = 0; i < target_count && first == options->thread_count; i++)
+        first = first_choose(store_manifest(session->store), &targets[i], options);
+    if (first < options->thread_count)
+        replay_session_stand_by(session, options->threads[first]);
 }
 
 enum pcere_status replay_run(struct store *store, const struct replay_target *targets, size_t target_count,
@@ -611,6 +627,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
         status = replay_session_open(store, options, &session, error);
     if (status)
         return status;
+    first_begin(&session, targets, target_count);
     status = host_load(&session, error);
     if (!status)
         status = store_samples_load(store, &session.samples, &session.sample_count, NULL) == PCERE_SYSTEM ? pcere_fail_memory(error, "samples") : PCERE_OK;
@@ -642,8 +659,14 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     report.result_count = status ? 0 : measuring.total;
     if (!status)
         targets_order(&measuring, target_count, times, order);
-    for (size_t i = 0; !status && i < target_count && !replay_session_stopped(&session); i++)
+    size_t alone = 0;                /* that are not measured yet */
+    for (size_t i = 0; !status && i < target_count; i++)
+        alone += is_measured_alone(&measuring, times, i);
+    for (size_t i = 0; !status && i < target_count && !replay_session_stopped(&session); i++) {
+        alone -= is_measured_alone(&measuring, times, order[i]);
+        session.more = alone > 0;
         target_run(&measuring, &targets[order[i]], &times[order[i]]);
+    }
     last_process_count(&measuring);
     free(order);
     for (size_t i = 0; times && i < target_count; i++)

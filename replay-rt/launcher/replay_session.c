@@ -9,6 +9,7 @@
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/sampling.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,10 +42,12 @@ struct extent {                       /* of all codelets of the store together *
     struct build_root *roots;         /* where their code begins; `rootless`: not known of one */
     size_t root_count, root_capacity;
     bool rootless;
+    bool keys;                        /* of some thread-specific data */
 };
 
 static enum pcere_status root_add(struct extent *extent, const struct store_codelet *codelet, struct pcere_error *error)
 {
+    extent->keys |= codelet->key_count > 0;
     extent->rootless |= !codelet->unit_id || strchr(codelet->region, '\n');
     if (!array_reserve(&extent->roots, &extent->root_capacity, extent->root_count + 1, sizeof *extent->roots))
         return pcere_fail_memory(error, "captured regions");
@@ -207,6 +210,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
     if (!status)
         status = page_pool_new(store, &session.images, store_manifest(store)->page_size, extent.zero_pages, extent.page_count, &extent.places,
                                &session.pool, error);
+    session.keys = extent.keys;
     extent_done(&extent);
     if (status)
         replay_session_close(&session);
@@ -218,6 +222,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
 void replay_session_close(struct replay_session *session)
 {
     replay_stay_end(session);
+    standby_end(&session->standby);
     process_ending_wait(&session->ending);
     filler_close(&session->filler);
     page_pool_keep(&session->pool);
@@ -343,6 +348,33 @@ static void patience_set(const struct replay_session *session, const struct stor
     process->sample_patience_ns = sampling_patience_ns(codelet, threads);
 }
 
+static bool may_stand_by(const struct replay_session *session)
+{
+    return !session->watcher && !session->processor.emulator && !session->options->keep_layout;
+}
+
+/* Does a processor have nothing to do while so many threads prepare a region? */
+static bool processor_is_free(uint32_t threads)
+{
+    cpu_set_t permitted;
+    return !sched_getaffinity(0, sizeof permitted, &permitted) && (uint32_t)CPU_COUNT(&permitted) > threads;
+}
+
+static struct standby_kind standby_kind_of(const struct replay_session *session)
+{
+    return (struct standby_kind){session->build.executable, session->options->diagnostics_fd, !session->keys, environment_places_ours(store_manifest(session->store), session->options)};
+}
+
+void replay_session_stand_by(struct replay_session *session, uint32_t threads)
+{
+    char **environment = NULL;
+    const struct standby_kind kind = standby_kind_of(session);
+    if (!may_stand_by(session) || environment_make(store_manifest(session->store), session->options, session->build.libraries, threads, &environment, NULL))
+        return;
+    standby_start(&session->standby, &kind, environment);
+    environment_free(environment);
+}
+
 enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,
                                          struct plan_file *plan, uint32_t threads, uint64_t *ret_wall_ns, struct pcere_error *error)
 {
@@ -362,6 +394,8 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         plan->plan->greedy |= !strncmp(*variable, "KMP_SCHEDULE=", strlen("KMP_SCHEDULE=")) && strstr(*variable, "static,greedy");
     speed_tell(&session->speed, threads, session->cores, &plan->plan->policy);
     bool leaves = plan->plan->policy.task == PLAN_MEASURE && !plan->plan->does_io && !session->watcher && !session->processor.emulator;
+    bool stands_by = leaves && may_stand_by(session);
+    const struct standby_kind kind = standby_kind_of(session);
     struct process process = {
         .build = &session->build,
         .processor = &session->processor,
@@ -376,6 +410,8 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
         .stop = session->options->stop,
         .watcher = session->watcher,
         .ending = leaves ? &session->ending : NULL,
+        .standby = stands_by ? &session->standby : NULL,
+        .standby_next = stands_by && session->more && processor_is_free(replay_team(codelet, manifest, threads)) ? &kind : NULL,
         .staying = &session->staying,
     };
     patience_set(session, codelet, threads, &process);

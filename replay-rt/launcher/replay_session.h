@@ -40,6 +40,9 @@ struct replay_session {
     uint64_t cores;                   /* of this machine; 0: not known */
     const struct replay_watcher *watcher;   /* of its processes, or NULL */
     struct process_ending ending;     /* one that measured, and gives its memory back while the next one starts */
+    struct standby standby;           /* one for whatever is measured next */
+    bool keys;                        /* some program's thread-specific data have keys */
+    bool more;                        /* behind this target another one is measured, in processes of its own */
     struct process_staying staying;   /* one that measured, and may measure with another number of threads */
     struct {                          /* its plan, and what that was made of */
         struct plan_file plan;
@@ -72,6 +75,9 @@ enum pcere_status replay_threads_check(const struct replay_target *target, const
 
 /* Is the next process with so many threads to measure how late its team begins? It counts then. */
 bool replay_starts_take(struct replay_session *session, uint32_t threads);
+
+/* The first process begins now, as if it had so many threads: when something is to be measured, and there is other work first. */
+void replay_session_stand_by(struct replay_session *session, uint32_t threads);
 
 /* One process; its outcome is in plan->plan->result. One that measures may not have ended yet: process_ending_wait(&session->ending). */
 enum pcere_status replay_session_process(struct replay_session *session, const struct store_codelet *codelet,

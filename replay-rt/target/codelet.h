@@ -58,6 +58,13 @@ bool pcere_plan_stay(struct codelet *codelet);
 _Noreturn void pcere_plan_end(struct codelet *codelet, enum plan_state state, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ---- standby.c ------------------------------------------------------------------------------------------------------------ */
+
+/* `arguments`: main's, of a process that stands by. Returns when plan and pages are there, under the numbers of protocol.h; ends the process where none come. */
+void pcere_standby_wait(char **arguments);
+/* Did this process stand by? What was done by then is not to be done again. */
+bool pcere_standby_was(void);
+
 /* ---- startup.c ------------------------------------------------------------------------------------------------------------ */
 
 /* Copy what the kernel laid on the first stack, and make all loaded objects refer to the copy, so that the stack up to `stack_end` can be given

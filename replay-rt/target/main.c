@@ -72,6 +72,8 @@ static void leave_first_stack(struct codelet *codelet, char **argv, uint64_t sta
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all;
+    if (pcere_standby_was())      /* this thread is the OpenMP runtime's first already */
+        pcere_plan_end(codelet, PLAN_COLLIDED, "%s", "the first stack");
     if (!pcere_startup_keep(argv, stack_end))
         pcere_plan_end(codelet, PLAN_FAILED, "cannot keep the arguments and the environment");
     if (pthread_attr_init(&attributes) || pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES)
@@ -93,11 +95,22 @@ int main(int argc, char **argv)
 {
     pcere_openmp_object_forget();
     static struct codelet codelet;
-    if (argc != 3 || !pcere_plan_open(argv[1], argv[2], &codelet) || !end_with_parent(&codelet))
+    char plan[32], pages[32], *files[] = {plan, pages};
+    if (argc == 4 && !strcmp(argv[1], "-")) {
+        pcere_standby_wait(argv);
+        snprintf(plan, sizeof plan, "/proc/self/fd/%d", PLAN_DESCRIPTOR);
+        snprintf(pages, sizeof pages, "/proc/self/fd/%d", PAGES_DESCRIPTOR);
+    } else if (argc == 3) {
+        memcpy(files, argv + 1, sizeof files);
+    } else {
         return 2;
-    if (codelet.plan->places_ours)
+    }
+    if (!pcere_plan_open(files[0], files[1], &codelet) || !end_with_parent(&codelet))
+        return 2;
+    if (codelet.plan->places_ours && !pcere_standby_was())
         pcere_openmp_processors_free();
-    pcere_processors_find();
+    if (!pcere_standby_was())
+        pcere_processors_find();
     uint64_t start = 0, end = 0;
     pcere_plan_phase(&codelet, PLAN_PHASE_START);
     pcere_keys_make(&codelet);

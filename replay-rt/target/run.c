@@ -279,7 +279,8 @@ static void shots_rehearsed(void *context)
 {
     struct run *run = context;
     pcere_plan_phase(run->codelet, PLAN_PHASE_REHEARSE);
-    pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
+    if (!pcere_processors_suffice(run->codelet->plan->result.threads + 1))
+        pcere_plan_await(run->codelet, PLAN_PHASE_REHEARSE);
     shots_forget(run);
     pcere_plan_phase(run->codelet, PLAN_PHASE_RESTORE);
     pcere_memory_cool(&run->memory);
