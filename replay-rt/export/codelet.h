@@ -64,6 +64,12 @@ void support_restore(void);                         /* before each run */
 void thread_locals_point(void);                     /* once, before memory is restored */
 size_t thread_locals_check(void);                   /* bytes that differ */
 
+/* ---- heap.c: captured blocks of the heap ------------------------------------------------------------------------------------------ */
+
+void heap_start(void);                              /* once, where runs are only timed: blocks are used again as in the program, though not the same ones */
+void heap_inside(bool runs);                        /* around each run */
+void heap_restore(void);                            /* before each run */
+
 /* ---- libraries.c: their data that has no name --------------------------------------------------------------------------------------- */
 
 void libraries_start(void);                         /* once: whoever looks there finds it from now on */

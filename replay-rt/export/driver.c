@@ -54,6 +54,8 @@ static int time_order(const void *left, const void *right)
 static void region_work(void)
 {
     program_start();
+    if (!checks)
+        heap_start();
     program_restore();
     region_us();
     if (checks)

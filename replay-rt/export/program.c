@@ -28,7 +28,9 @@ static uint64_t float_set(uint64_t control)
 void call_as_program(void (*function)(void))
 {
     uint64_t ours = float_set(FLOAT_CONTROL);
+    heap_inside(true);
     call_on_stack(function, STACK);
+    heap_inside(false);
     float_set(ours);
 }
 
@@ -44,6 +46,7 @@ void program_start(void)
 
 void program_restore(void)
 {
+    heap_restore();
     support_restore();
     state_restore();
     files_restore();

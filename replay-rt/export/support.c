@@ -1,4 +1,4 @@
-/* support.c - what captured memory needs beside it: thread-local variables, locks, addresses in libraries and of functions, the heap.
+/* support.c - what captured memory needs beside it: thread-local variables, locks, addresses in libraries and of functions.
  *
  * The tables are in region.h; an empty one makes its part do nothing.
  */
@@ -371,95 +371,6 @@ static void team_remember(void)
     int32_t number = __kmpc_global_thread_num(NULL);
     if (number >= 0 && number < NUMBERS_MOST)
         team_number[number] = (short)(1 + omp_get_thread_num());
-}
-
-/* ---- the heap: captured blocks are no blocks of this process's allocator --------------------------------------------------------- */
-
-void __libc_free(void *block);
-void *__libc_realloc(void *block, size_t bytes);
-
-__attribute__((weak)) void free(void *block)
-{
-    if (!is_captured(block))
-        __libc_free(block);
-}
-
-/* The size stands in front of a block, where the GNU C library keeps it; bit 1: mapped on its own. */
-static size_t captured_bytes(const void *block)
-{
-    size_t known = ((const size_t *)block)[-1];
-    return (known & ~(size_t)7) - (known & 2 ? 16 : 8);
-}
-
-__attribute__((weak)) void *realloc(void *block, size_t bytes)
-{
-    if (!block || !is_captured(block))
-        return __libc_realloc(block, bytes);
-    size_t known = captured_bytes(block);
-    void *grown = malloc(bytes);
-    return grown ? memcpy(grown, block, known < bytes ? known : bytes) : NULL;
-}
-
-__attribute__((weak)) size_t malloc_usable_size(void *block)
-{
-    static size_t (*next)(void *);
-    if (block && is_captured(block))
-        return captured_bytes(block);
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "malloc_usable_size");
-    return next(block);
-}
-
-/* The same for blocks that the program had from the OpenMP runtime. Where an allocator's pool is limited, a block's charge goes back to the runtime's count of it. */
-#define OPENMP_BLOCK_MARK 0x9d1f6b6c62706d6fu
-struct openmp_block { uint64_t *account, charge, start, bytes, limited, mark; };      /* in front of the program's bytes */
-
-static const struct openmp_block *openmp_block_of(const void *block)
-{
-    const struct openmp_block *header = (const struct openmp_block *)block - 1;
-    return header->mark == OPENMP_BLOCK_MARK ? header : NULL;
-}
-
-static void openmp_block_discharge(const void *block)
-{
-    const struct openmp_block *header = openmp_block_of(block);
-    if (header && header->limited)
-        __atomic_fetch_sub(header->account, header->charge, __ATOMIC_RELAXED);
-}
-
-void omp_free(void *block, omp_allocator_handle_t allocator)
-{
-    static __typeof__(omp_free) *next;
-    if (is_captured(block)) {
-        openmp_block_discharge(block);
-        return;
-    }
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "omp_free");
-    next(block, allocator);
-}
-
-void __kmpc_free(int thread, void *block, omp_allocator_handle_t allocator);
-void __kmpc_free(int thread, void *block, omp_allocator_handle_t allocator)
-{
-    (void)thread;
-    omp_free(block, allocator);
-}
-
-void *omp_realloc(void *block, size_t bytes, omp_allocator_handle_t allocator, omp_allocator_handle_t free_allocator)
-{
-    static __typeof__(omp_realloc) *next;
-    if (!next)
-        *(void **)&next = dlsym(RTLD_NEXT, "omp_realloc");
-    const struct openmp_block *header = block && is_captured(block) ? openmp_block_of(block) : NULL;
-    if (!header)
-        return next(block, bytes, allocator, free_allocator);
-    void *grown = bytes ? omp_alloc(bytes, allocator) : NULL;
-    if (grown)
-        memcpy(grown, block, header->bytes < bytes ? header->bytes : bytes);
-    if (grown || !bytes)
-        openmp_block_discharge(block);
-    return grown;
 }
 
 __attribute__((weak, visibility("hidden"))) void *__dso_handle;     /* C++ code refers to it */

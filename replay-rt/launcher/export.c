@@ -28,6 +28,9 @@ EMBED(start, "start.c");
 EMBED(memory, "memory.c");
 EMBED(mappings, "mappings.c");
 EMBED(support, "support.c");
+EMBED(heap, "heap.c");
+EMBED(reclaim, "reclaim.c");
+EMBED(reclaim_header, "reclaim.h");
 EMBED(libraries, "libraries.c");
 EMBED(team, "team.c");
 EMBED(state, "state.c");
@@ -40,7 +43,7 @@ static const struct { const char *name, *content; } fixed_files[] = {
     {"driver.c", pcere_export_driver},   {"program.c", pcere_export_program}, {"start.c", pcere_export_start},    {"memory.c", pcere_export_memory},
     {"mappings.c", pcere_export_mappings}, {"support.c", pcere_export_support}, {"team.c", pcere_export_team},      {"state.c", pcere_export_state},
     {"files.c", pcere_export_files},     {"check.c", pcere_export_check},     {"codelet.h", pcere_export_header}, {"place.sed", pcere_export_place},
-    {"libraries.c", pcere_export_libraries},
+    {"libraries.c", pcere_export_libraries}, {"heap.c", pcere_export_heap},   {"reclaim.c", pcere_export_reclaim},   {"reclaim.h", pcere_export_reclaim_header},
 };
 
 /* ---- lists of names -------------------------------------------------------------------------------------------------------- */
@@ -164,6 +167,16 @@ static bool has_allocator(const struct elf_file *program)
     return false;
 }
 
+bool export_reclaims(const struct export_work *work)
+{
+    const char *const *needed;
+    size_t count = elf_file_needed(work->session.program, &needed);
+    bool other = store_manifest(work->session.store)->foreign_allocator || has_allocator(work->session.program);
+    for (size_t i = 0; i < count; i++)
+        other |= strstr(needed[i], "malloc") != NULL;
+    return work->codelet.made_count && !other;
+}
+
 /* What replaying this codelet needs beyond the region and its memory, and this driver does not have. */
 static enum pcere_status limits_find(struct export_work *work, struct pcere_error *error)
 {
@@ -187,7 +200,7 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     size_t count = elf_file_needed(work->session.program, &needed);
     for (size_t i = 0; !status && i < count; i++)
         if (strstr(needed[i], "malloc"))
-            status = export_limit(work, error, "the program has an allocator of its own (%s); support.c frees blocks with the C library's", needed[i]);
+            status = export_limit(work, error, "the program has an allocator of its own (%s); heap.c frees blocks with the C library's", needed[i]);
     if (!status && has_allocator(work->session.program))
         status = export_limit(work, error, "the program's executable has an allocator of its own, which here serves the OpenMP runtime as well: make check finds other "
                                            "heap contents than the program had");

@@ -278,7 +278,8 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
         text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
     text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
-    text_addf(&out, "#define AFTER_IS_KNOWN %d\n\n", codelet->has_after);
+    text_addf(&out, "#define AFTER_IS_KNOWN %d\n", codelet->has_after);
+    text_addf(&out, "#define RECLAIMS %d              /* it allocates: blocks are used again from run to run */\n\n", export_reclaims(work));
     text_addf(&out, "#define PAGE_BYTES %" PRIu64 "\n#define PAGE_COUNT %" PRIu64 "\n#define MAPPING_COUNT %" PRIu64 "\n#define SAME_COUNT %zu\n#define SKIP_COUNT %" PRIu64 "\n#define CONTENT_COUNT %" PRIu64 "\n\n",
               store_manifest(work->session.store)->page_size, work->page_count, work->mapping_count, work->memory.alias_count, work->skip_count, work->content_count);
     text_addf(&out, "/* The region's function, and what the program passed to it. */\n#define SERIAL %d\n#define CONDITIONAL %d\n"

@@ -111,6 +111,8 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
               replay_team(&work->codelet, store_manifest(work->session.store), store_manifest(work->session.store)->threads), work->codelet.in_vivo_ns > LONG_REGION_NS ? 3 : 10, report->base, report->base);
     if (images_stacks_execute(&work->session.images))
         text_add(&out, "# Nested functions: code on the threads' stacks.\nSTACKS = -Wl,-z,execstack\n\n");
+    if (export_reclaims(work))
+        text_add(&out, "# What its code allocates goes through heap.c.\nHEAP = -Wl,--wrap=malloc,--wrap=calloc,--wrap=_Znwm,--wrap=_Znam\n\n");
     text_add(&out, "UNITS =");
     for (size_t i = 0; i < report->unit_count; i++)
         text_addf(&out, " %.*s", (int)(strrchr(report->units[i].file, '.') - report->units[i].file), report->units[i].file);
@@ -138,16 +140,16 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
         }
     text_add(&out, "\nCFLAGS = -O2 -std=gnu17 -fPIE -fopenmp -Wall\n"
                    "# One compiler reads them all, since to start one takes longer than to compile any of them.\n"
-                   "DRIVER = start.c program.c memory.c mappings.c libraries.c support.c team.c state.c files.c check.c driver.c\n"
+                   "DRIVER = start.c program.c memory.c mappings.c libraries.c support.c reclaim.c heap.c team.c state.c files.c check.c driver.c\n"
                    "OBJECTS = $(UNITS:=.o) addresses.o driver.o\n"
                    "# Names of the driver's that the region's code may have as well.\n"
-                   "OWN = call_as_program call_on_stack captured_between contents externals externals_end files_restore files_start functions functions_end gap_count gaps \\\n"
+                   "OWN = call_as_program call_on_stack captured_between contents externals externals_end files_restore files_start functions functions_end gap_count gaps heap_inside heap_restore heap_start \\\n"
                    "      is_captured is_read_only libraries_start library_page library_words library_words_end memory_changes_rights memory_check memory_drop memory_map \\\n"
                    "      memory_open memory_patch memory_protect memory_restore messages out out_open page_count page_of pages process_again process_end process_start \\\n"
                    "      program_restore program_start range_holds region_code skip_count skips state_restore state_settle state_start support_restore support_start \\\n"
                    "      team_enter team_wake thread_locals_check thread_locals_point words_check written_find zero_page\n\n"
                    "codelet: $(OBJECTS) $(IMAGES)\n"
-                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) $(STACKS) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
+                   "\t$(LINK) -no-pie -nostartfiles -fopenmp $(PLACE) $(STACKS) $(HEAP) -Wl,--no-as-needed '-Wl,-rpath,$$ORIGIN' -o $@ -l:Scrt1.o -l:crti.o $(OBJECTS) $(IMAGES) "
                    "$(LIBRARIES) -l:crtn.o\n\n"
                    "$(IMAGES): %.so: %.s\n"
                    "\t$(LINK) $(filter -fuse-ld=%,$(PLACE)) -shared -nostdlib -Wl,-init,none,-fini,none -Wl,-soname,$@ -o $@ $<\n\n"
@@ -162,7 +164,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "\t$(CC) -Wa,--no-warn -c $*.placed.s -o $@\n\n"
                    "addresses.o: addresses.s\n"
                    "\t$(CC) -c $< -o $@\n\n"
-                   "driver.o: $(DRIVER) codelet.h region.h state.h\n"
+                   "driver.o: $(DRIVER) codelet.h reclaim.h region.h state.h\n"
                    "\tfor file in $(DRIVER); do echo \"#include \\\"$$file\\\"\"; done | $(LINK) $(CFLAGS) $(foreach name,$(OWN),-D$(name)=pcere_$(name)) -I. -x c -c - -o $@\n\n"
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
@@ -249,7 +251,8 @@ static void files_add(const struct export_work *work, struct text *out)
                   "| `memory.c` | maps the captured memory at its addresses, restores what a run wrote; describes `memory.txt` |\n"
                   "| `mappings.c` | captured memory that the region drops, unmaps or moves |\n"
                   "| `libraries.c` | data of libraries that has no name, such as locales of C++ streams |\n"
-                  "| `support.c` | thread-local variables, locks, addresses of functions and libraries, captured heap blocks |\n"
+                  "| `support.c` | thread-local variables, locks, addresses of functions and libraries |\n"
+                  "| `heap.c`, `reclaim.c`, `reclaim.h` | captured heap blocks that it frees or grows, and blocks that it leaves behind |\n"
                   "| `team.c` | settings of the OpenMP runtime, and the parallel regions around this one |\n"
                   "| `state.c`, `files.c`, `state.h` | environment, locale, random numbers, signal handlers; what the program had open |\n"
                   "| `check.c` | compares |\n"
@@ -277,7 +280,8 @@ static void limits_add(const struct export_work *work, struct text *out)
                   "* Not compared: the OpenMP runtime's own memory and locks, the stack below the region's caller, and words of the caller that "
                   "only hold the region's arguments.\n"
                   "* Constructors are not run. What the region prints is dropped; files that the program had open for writing are copies in memory.\n"
-                  "* Blocks that the region allocates lie in this process's heap: `make check` counts pointers to them. Captured blocks that it frees stay.\n"
+                  "* Blocks that the region allocates lie in this process's heap: `make check` counts pointers to them. Those that it leaves behind are given back before the next run; "
+                  "captured ones that it frees stay, and where runs are timed serve its next blocks of their size.\n"
                   "* Captured addresses may be taken: then the process starts itself again, up to 20 times.\n");
     for (size_t i = 0; i < work->report.limit_count; i++) {
         text_add(out, "* Here: ");

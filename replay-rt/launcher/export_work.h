@@ -91,6 +91,8 @@ bool export_name_is_writable(const char *name);
 /* export_functions.c: functions.sed, and two tables of addresses.s: addresses of functions that code takes, and captured ones that lead to exported code. */
 enum pcere_status export_functions_write(const struct export_work *work, struct text *addresses, struct pcere_error *error);
 
+/* Are blocks that the region allocates the C library's? Those that it leaves behind can be given back before the next run. */
+bool export_reclaims(const struct export_work *work);
 /* export_units.c: which units the region's code needs; their texts; the region's function. */
 enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error);
 /* export_images.c: what the region uses of other images, once its units are known. */

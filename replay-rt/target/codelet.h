@@ -8,6 +8,7 @@
 #define PCERE_REPLAY_TARGET_CODELET_H
 
 #include "include/pcere/codelet_abi.h"
+#include "replay-rt/export/reclaim.h"
 #include "replay-rt/protocol.h"
 
 #include <pthread.h>
@@ -349,19 +350,13 @@ bool pcere_made_leftover(const struct memory *memory, uint64_t address, uint64_t
 /* Behind all other comparisons. */
 void pcere_made_compare(struct memory *memory);
 
-/* ---- reclaim.c: heap memory of a timed region ----------------------------------------------------------------------------------------- */
+/* ---- reclaim.c, export/reclaim.c: heap memory of a timed region ---------------------------------------------------------------------------- */
 
 /* Where the plan says that the region allocates: from now on the program's own code gets again what it freed of captured blocks. When all libraries are there, and before
  * pcere_overlay_prepare. */
 void pcere_reclaim_begin(const struct codelet *codelet);
 /* As pcere_made_symbol. */
 void *pcere_reclaim_symbol(const char *name);
-/* A run begins; memory goes back to what it was before it, and what it allocated and left is freed. */
-void pcere_reclaim_run(void);
-void pcere_reclaim_end(void);
-/* The region frees a captured block, whose size stands in front of it, with so many bytes of captured memory from there on; it frees another block, or grows it elsewhere. */
-void pcere_reclaim_give(void *block, size_t left_bytes);
-void pcere_reclaim_freed(const void *block);
 
 /* ---- images.c: the executable and the shared objects with what was rebuilt of libraries ------------------------------------ */
 
