@@ -285,6 +285,7 @@ void support_start(void)
 /* ---- locks: states of the OpenMP runtime, made anew ---------------------------------------------------------------------------- */
 
 static void team_remember(void);
+static void copies_begin(void);
 
 static void locks_hold(int thread)
 {
@@ -317,6 +318,7 @@ void support_restore(void)
         {
             thread_locals_copy();
             team_remember();
+            copies_begin();
         }
     }
 }
@@ -327,6 +329,42 @@ enum { NUMBERS_MOST = 32768, VARIABLES_MOST = 256 };
 static short team_number[NUMBERS_MOST];             /* 1 + the number in the region's team, by the OpenMP runtime's number of the thread */
 struct thread_copy { uint64_t variable, copy, bytes; uint32_t global_thread, team; };
 struct thread_copies { uint64_t magic, count; struct thread_copy items[]; };
+
+#define DECLARE_FIRST(image, segment, address, bytes, all_bytes) extern const char pcere_first_values_##image##_##segment[];
+FIRST_VALUES(DECLARE_FIRST)
+
+static const struct first { uint64_t address, bytes, all_bytes; const char *values; } firsts[] = {
+#define FIRST(image, segment, address, bytes, all_bytes) {address, bytes, all_bytes, pcere_first_values_##image##_##segment},
+    FIRST_VALUES(FIRST)
+    {0, 0, 0, NULL},
+};
+
+static struct known { void *variable, **cache; size_t bytes; } copies_known[VARIABLES_MOST];
+
+/* A thread that had no copy in the capture begins with what the variable holds when the program starts: the OpenMP runtime copies what it holds now. */
+static void copy_begin(const struct known *known, char *copy)
+{
+    const struct first *first = firsts;
+    while (first->values && (uint64_t)known->variable - first->address >= first->all_bytes)
+        first++;
+    if (!first->values || copy == known->variable)
+        return;
+    uint64_t offset = (uint64_t)known->variable - first->address, held = offset < first->bytes ? first->bytes - offset : 0;
+    held = held < known->bytes ? held : known->bytes;
+    memcpy(copy, first->values + offset, held);
+    memset(copy + held, 0, known->bytes - held);
+}
+
+/* The calling thread's, before each run. */
+static void copies_begin(void)
+{
+    int32_t number = __kmpc_global_thread_num(NULL);
+    for (const struct known *known = copies_known; known < copies_known + VARIABLES_MOST && known->variable; known++) {
+        void **copies = __atomic_load_n(&known->cache, __ATOMIC_ACQUIRE);
+        if (copies && copies[number])
+            copy_begin(known, copies[number]);
+    }
+}
 
 static void *captured_copy(const void *variable, int32_t number)
 {
@@ -342,7 +380,7 @@ static void *captured_copy(const void *variable, int32_t number)
 /* In front of the OpenMP runtime's, which for other threads makes copies; what it knew of them in the program is not here. */
 void *__kmpc_threadprivate_cached(struct source_location *where, int32_t number, void *variable, size_t bytes, void ***cache)
 {
-    static struct { void *variable, **cache; } known[VARIABLES_MOST];
+    struct known *known = copies_known;
     static __typeof__(__kmpc_threadprivate_cached) *next;
     void *copy = captured_copy(variable, number);
     (void)cache;
@@ -361,7 +399,9 @@ void *__kmpc_threadprivate_cached(struct source_location *where, int32_t number,
         while (i < VARIABLES_MOST - 1 && known[i].variable && known[i].variable != variable)
             i++;
         known[i].variable = variable;
+        known[i].bytes = bytes;
         copy = next(where, number, variable, bytes, &known[i].cache);
+        copy_begin(&known[i], copy);
     }
     return copy;
 }

@@ -196,6 +196,7 @@ static enum pcere_status addresses_write(const struct export_work *work, struct 
     enum pcere_status status = variables_write(work, &out, error);
     if (!status) {
         export_thread_blocks_write(work, &out);
+        export_copies_values_write(work, &out);
         library_words_write(work, &out);
         externals_write(work, &out);
         operators_write(work, &out);
@@ -302,6 +303,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");
     setting_write(work, &out);
     export_thread_tables_write(work, &out);
+    export_copies_write(work, &out);
     locks_write(work, &out);
     libraries_write(work, &out);
     text_add(&out, "\n#endif\n");

@@ -165,10 +165,6 @@ void export_thread_tables_write(const struct export_work *work, struct text *out
             text_addf(out, " \\\n    X(%" PRIu32 ", %" PRIu32 ", 0x%" PRIx64 ", %" PRIu64 ")", thread->image, thread->number, thread->tls_address,
                       thread->tls_bytes);
     }
-    uint64_t copies = 0;
-    for (size_t i = 0; i < work->codelet.thread_count; i++)
-        copies = work->codelet.threads[i].image == STORE_THREAD_COPIES ? work->codelet.threads[i].tls_address : copies;
-    text_addf(out, "\n\n/* Copies of threadprivate variables that are no thread-local ones: the table of whose they are, or 0. */\n#define THREAD_COPIES 0x%" PRIx64, copies);
     struct linked_program linked;
     text_addf(out, "\n\n/* 1: the C library and the OpenMP runtime are parts of the program, and what they keep in threads' blocks is not compared. */\n#define LINKED_RUNTIMES %d",
               linked_program_find(work->session.program, &linked));

@@ -91,6 +91,9 @@ bool export_name_is_writable(const char *name);
 /* export_functions.c: functions.sed, and two tables of addresses.s: addresses of functions that code takes, and captured ones that lead to exported code. */
 enum pcere_status export_functions_write(const struct export_work *work, struct text *addresses, struct pcere_error *error);
 
+/* export_copies.c: threads' copies of threadprivate variables that are no thread-local ones: tables of region.h, what they begin with in addresses.s. */
+void export_copies_write(const struct export_work *work, struct text *out);
+void export_copies_values_write(const struct export_work *work, struct text *out);
 /* Are blocks that the region allocates the C library's? Those that it leaves behind can be given back before the next run. */
 bool export_reclaims(const struct export_work *work);
 /* export_units.c: which units the region's code needs; their texts; the region's function. */

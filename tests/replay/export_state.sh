@@ -115,4 +115,16 @@ END
 run "$PCERE" capture --all-classes ./names
 says "a program whose globals have common names is captured" 0
 same names names.exported
+
+# Threads that had no copies of threadprivate variables when the region began.
+flags='-O2 -fnoopenmp-use-tls'
+program copies copies.c
+run "$PCERE" capture --threads 2 ./copies
+says "a program that asks the runtime for threads' copies is captured" 0
+run "$PCERE" export copies.pcere find -o copies.exported
+says "its region is exported" 0
+for threads in 2 4; do
+    alone make -s -C copies.exported check THREADS=$threads
+    says "new copies hold what the program starts with, with $threads threads" 0 out '^check: identical'
+done
 finish
