@@ -27,7 +27,7 @@ double doubt_most_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads);
 bool doubt_found(const struct store_sample *sample, double most_ns);
 
 #define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region; */
-#define DOUBT_PROGRAM_RATIO 0.02          /* ... but for an interval that makes no more than this of the program's time, */
+#define DOUBT_PROGRAM_RATIO 0.03          /* ... but for an interval that makes no more than this of the program's time, */
 #define DOUBT_SHOTS_MOST_RATIO 0.4        /* ... up to this */
 #define DOUBT_FAR_RATIO 2.5               /* the same, over the time in vivo, or that over it: no whole replay is too dear then */
 #define DOUBT_WHOLE_RUNS 3u               /* that a whole replay takes at the least, */
