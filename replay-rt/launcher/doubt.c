@@ -38,7 +38,13 @@ bool doubt_found(const struct store_sample *sample, double most_ns)
     return (double)greatest_ns > DOUBT_RATIO * (double)least_ns || (most_ns > 0 && mean_ns(sample, 0, sample->sample_count) > most_ns);
 }
 
-const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, double share_ratio)
+uint64_t doubt_least_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads)
+{
+    captured = captured ? captured : 1;
+    return threads > captured ? in_vivo_ns / threads * captured : in_vivo_ns;
+}
+
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, uint64_t least_ns, double share_ratio)
 {
     double values[PLAN_SAMPLES];
     size_t count = sample->sample_count < PLAN_SAMPLES ? sample->sample_count : PLAN_SAMPLES;
@@ -52,13 +58,13 @@ const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference
         return "parts of it lie too far apart";
     if (reference_ns && fabs(mean / (double)reference_ns - 1) > DOUBT_SHOTS_RATIO)
         return "parts of it do not take what they take in the program";
-    return NULL;
+    return mean * DOUBT_FASTER_RATIO < (double)least_ns ? "parts of it take less than so many threads can make of its time in the program" : NULL;
 }
 
-bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns)
+bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns, uint64_t least_ns)
 {
     double mean = mean_ns(sample, 0, sample->sample_count), reference = (double)reference_ns;
-    return sample->sampled_ratio > 0 && reference > 0 && (mean > DOUBT_FAR_RATIO * reference || reference > DOUBT_FAR_RATIO * mean);
+    return sample->sampled_ratio > 0 && ((reference > 0 && mean > DOUBT_FAR_RATIO * reference) || fmax(reference, (double)least_ns) > DOUBT_FAR_RATIO * mean);
 }
 
 bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns)

@@ -29,16 +29,22 @@ bool doubt_found(const struct store_sample *sample, double most_ns);
 #define DOUBT_SHOTS_RATIO 0.15            /* half of their mean's interval, or how far that is from the time in vivo: more than this, and shots do not stand for the region; */
 #define DOUBT_PROGRAM_RATIO 0.03          /* ... but for an interval that makes no more than this of the program's time, */
 #define DOUBT_SHOTS_MOST_RATIO 0.4        /* ... up to this */
-#define DOUBT_FAR_RATIO 2.5               /* the same, over the time in vivo, or that over it: no whole replay is too dear then */
+#define DOUBT_FAR_RATIO 1.5               /* the same, over the time in vivo, or that over it: no whole replay is too dear then */
 #define DOUBT_WHOLE_RUNS 3u               /* that a whole replay takes at the least, */
 #define DOUBT_WHOLE_PARTS 10u             /* ... and the part of what its class took that it may take then */
 
-/* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
- * vivo to compare with), since a shot does not find in the caches what the region does. share_ratio: what the class makes of the program's time. */
-const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, double share_ratio);
+#define DOUBT_FASTER_RATIO 1.5            /* by more than that more threads do not outdo their number, whatever their caches hold */
 
-/* Are shots so far from it (0: not known) that they must be of something else? */
-bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns);
+/* What a region takes with `threads` at least that took in_vivo_ns with `captured`: as if it scaled perfectly; with fewer threads as long. */
+uint64_t doubt_least_ns(uint64_t in_vivo_ns, uint32_t captured, uint32_t threads);
+
+/* Why shots do not stand for their region (static), or NULL: their mean's interval is too wide, since iterations differ too much; or it is not near `reference_ns` (0: there is no time in
+ * vivo to compare with), since a shot does not find in the caches what the region does; or it is far below `least_ns` (doubt_least_ns; 0: not known). share_ratio: what the class makes of the
+ * program's time. */
+const char *doubt_of_shots(const struct store_sample *sample, uint64_t reference_ns, uint64_t least_ns, double share_ratio);
+
+/* Are shots so far from these (0: not known) that they must be of something else? */
+bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns, uint64_t least_ns);
 
 struct replay_whole {                     /* what a class took by whole replays of a session */
     const struct replay_target *target;

@@ -387,7 +387,8 @@ static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, 
     return status;
 }
 
-static void residual_note(const struct warming *warming, struct replay_result *result)
+/* What a comparison leaves holds for the numbers of threads behind it. */
+static void residual_note(struct warming *warming, struct replay_result *result)
 {
     const struct store_sample *sample = &result->sample;
     struct calibrate_trial trial = {0};
@@ -397,6 +398,8 @@ static void residual_note(const struct warming *warming, struct replay_result *r
     if (own && !trial_read(sample, warming->kind, 0, &trial, NULL) && trial.done) {
         result->sample.has_residual = true;
         result->sample.residual_ratio = calibrate_residual_ratio(&trial, warming->subject.in_vivo_ns);
+        warming->has_residual = true;
+        warming->residual_ratio = result->sample.residual_ratio;
     } else if (warming->has_residual) {
         result->sample.has_residual = true;
         result->sample.residual_ratio = warming->residual_ratio;
@@ -416,8 +419,6 @@ enum pcere_status warming_settle(struct warming *warming, const char *after, str
     if (!result->sample.warmup_policy || !result->sample.warmup_reason)
         return pcere_fail_memory(error, "a sample");
     residual_note(warming, result);
-    warming->has_residual |= result->sample.has_residual;
-    warming->residual_ratio = result->sample.has_residual ? result->sample.residual_ratio : warming->residual_ratio;
     return PCERE_OK;
 }
 
@@ -451,8 +452,9 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     const struct store_manifest *manifest = store_manifest(warming->session->store);
     uint32_t threads = result->sample.threads;
     bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
+    uint64_t reference_ns = comparable ? warming->subject.in_vivo_ns : 0, least_ns = own ? doubt_least_ns(warming->subject.in_vivo_ns, warming->codelet->capture_threads, threads) : 0;
     const char *why = own && is_sampled_auto(warming->session) && !sibling_agrees(warming, &result->sample)
-                          ? doubt_of_shots(&result->sample, comparable ? warming->subject.in_vivo_ns : 0, (double)warming->target->class->time_ns / ((double)manifest->wall_ns + 1)) : NULL;
+                          ? doubt_of_shots(&result->sample, reference_ns, least_ns, (double)warming->target->class->time_ns / ((double)manifest->wall_ns + 1)) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
     uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? warming_before_ns(warming) : 0);
     uint64_t in_vivo_ns = threads > captured ? run_ns / threads * captured : run_ns;
@@ -460,7 +462,7 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     bool weighs = (double)warming->target->class->time_ns > DOUBT_WEIGHT_RATIO * (double)manifest->wall_ns;
     if (budget_ns && result->sample.cost_ns + WHOLE_RUNS_LEAST * in_vivo_ns > budget_ns)
         return PCERE_OK;
-    bool far = comparable && doubt_is_far(&result->sample, warming->subject.in_vivo_ns);
+    bool far = doubt_is_far(&result->sample, reference_ns, least_ns);
     if (!why || !weighs || (!far && !doubt_pays(replay_class_ns_at(warming->target->class, warming->codelet, threads), in_vivo_ns, changed, warming->session->page_ns,
                                                manifest->wall_ns)))
         return PCERE_OK;

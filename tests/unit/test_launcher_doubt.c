@@ -40,23 +40,31 @@ static void shots_that_do_not_stand_for_their_region(void)
     struct store_sample near = SAMPLE(980, 1000, 1020), apart = SAMPLE(700, 1000, 1300, 850, 1150, 600, 1400, 1000), whole = SAMPLE(100, 1900), pair = SAMPLE(960, 1040),
                         wild = SAMPLE(500, 1500);
     near.sampled_ratio = apart.sampled_ratio = pair.sampled_ratio = wild.sampled_ratio = 0.1;
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0, 0.5));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 880, 0.5));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 1170, 0.5));
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 860, 0.5));      /* the program finds its data in the caches, */
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 1200, 0.5));     /* or the shots do */
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0.5));
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0.2));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&apart, 0, 0.15));     /* half of its interval is 19 %, which is less than 3 % of the program */
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&pair, 0, 0.5));       /* two say next to nothing of how they scatter: that is taken to be usual */
-    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&wild, 0, 0.01));
-    CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100, 0.5));
-    CU_ASSERT_FALSE(doubt_is_far(&near, 0));
-    CU_ASSERT_FALSE(doubt_is_far(&near, 401));
-    CU_ASSERT_TRUE(doubt_is_far(&near, 399));
-    CU_ASSERT_FALSE(doubt_is_far(&near, 2499));
-    CU_ASSERT_TRUE(doubt_is_far(&near, 2501));
-    CU_ASSERT_FALSE(doubt_is_far(&whole, 100));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0, 0, 0.5));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 880, 0, 0.5));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 1170, 0, 0.5));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 860, 0, 0.5));      /* the program finds its data in the caches, */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 1200, 0, 0.5));     /* or the shots do */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0, 0.5));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&apart, 0, 0, 0.2));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&apart, 0, 0, 0.15));     /* half of its interval is 19 %, which is less than 3 % of the program */
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&pair, 0, 0, 0.5));       /* two say next to nothing of how they scatter: that is taken to be usual */
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&wild, 0, 0, 0.01));
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&whole, 100, 0, 0.5));
+    /* Nothing was compared with as many threads: what more of them can make of it at best. */
+    CU_ASSERT_EQUAL(doubt_least_ns(3000, 1, 2), 1500);
+    CU_ASSERT_EQUAL(doubt_least_ns(3000, 4, 8), 1500);
+    CU_ASSERT_EQUAL(doubt_least_ns(3000, 4, 1), 3000);
+    CU_ASSERT_PTR_NULL(doubt_of_shots(&near, 0, 1450, 0.5));
+    CU_ASSERT_PTR_NOT_NULL(doubt_of_shots(&near, 0, 1550, 0.5));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 0, 1490));
+    CU_ASSERT_TRUE(doubt_is_far(&near, 0, 1510));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 0, 0));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 670, 0));
+    CU_ASSERT_TRUE(doubt_is_far(&near, 660, 0));
+    CU_ASSERT_FALSE(doubt_is_far(&near, 1490, 0));
+    CU_ASSERT_TRUE(doubt_is_far(&near, 1510, 0));
+    CU_ASSERT_FALSE(doubt_is_far(&whole, 100, 0));
 }
 
 static void a_whole_replay_is_a_small_part_of_its_class(void)
