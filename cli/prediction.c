@@ -258,7 +258,8 @@ uint64_t prediction_region_real_ns(const struct prediction *prediction, const ch
     for (size_t i = 0; values && i < prediction->sample_count; i++) {
         const struct store_sample *sample = &prediction->samples[i];
         if (strcmp(sample->kind, "run") == 0 && sample->region && strcmp(sample->region, region) == 0 && sample->threads == threads &&
-            strcmp(sample->host_name, prediction->arch) == 0 && sample->sample_count == 1)
+            strcmp(sample->host_name, prediction->arch) == 0 && sample->sample_count == 1 && text_equal(sample->flags, prediction->request.flags) &&
+            text_equal(sample->settings, prediction->request.settings))
             values[count++] = (double)sample->samples_ns[0];
     }
     uint64_t median = 0;

@@ -189,6 +189,26 @@ static bool out_of_time(const struct tune_search *search)
 
 /* ---- the search ------------------------------------------------------------------------------------------------------------ */
 
+#define MATTERS_RATIO 0.9                 /* of the time without: what makes more of a difference counts even where intervals overlap */
+
+static bool matters(const struct tuning_trial *trial, const struct tuning_trial *simpler)
+{
+    return simpler->failed || tuning_clearly_faster(trial, simpler) || (double)trial->time_ns < MATTERS_RATIO * (double)simpler->time_ns;
+}
+
+/* What makes no clear difference is left as it is: the best of many noisy times has flags or bindings by chance. */
+static const struct tuning_trial *simplest(const struct tune_region *region, const struct tuning_trial *best)
+{
+    static const enum tuning_dimension dimensions[] = {TUNING_FLAGS, TUNING_BIND, TUNING_SCHEDULE};
+    for (size_t i = 0; best && i < sizeof dimensions / sizeof *dimensions; i++) {
+        struct tuning_setting setting = best->setting;
+        setting.values[dimensions[i]] = 0;
+        const struct tuning_trial *simpler = tune_trial(region, &setting);
+        best = simpler && !matters(best, simpler) ? simpler : best;
+    }
+    return best;
+}
+
 static void best_update(struct tune_search *search, struct tune_region *region)
 {
     size_t base_count = 0;
@@ -201,6 +221,7 @@ static void best_update(struct tune_search *search, struct tune_region *region)
     const struct tuning_trial *found = base ? tuning_best(base, base_count, search->space.threads) : NULL;
     region->base = found ? tune_trial(region, &found->setting) : NULL;
     region->best = tuning_best(region->trials, region->trial_count, search->space.threads);
+    region->best = simplest(region, region->best);
     region->clear = region->base && region->best && tuning_clearly_faster(region->best, region->base);
     free(base);
 }
@@ -266,6 +287,38 @@ static enum pcere_status stage_run(struct tune_search *search, uint32_t stage, s
                 wishes[count++] = (struct wish){.setting = settings[i], .region = region};
     }
     return wishes_measure(search, wishes, count, false, error);
+}
+
+static bool same_file(const struct tune_region *one, const struct tune_region *other)
+{
+    return text_equal(one->targets->region->file, other->targets->region->file);
+}
+
+/* A file has one set of flags: what is best for a region is wanted with those of its file's other regions as well, and without any. */
+static enum pcere_status files_complete(struct tune_search *search, struct pcere_error *error)
+{
+    size_t count = 0;
+    struct wish *wishes = calloc(search->region_count * (search->region_count + 1) + 1, sizeof *wishes);
+    if (!wishes)
+        return pcere_fail_memory(error, "the settings");
+    for (size_t r = 0; r < search->region_count; r++) {
+        struct tune_region *region = &search->regions[r];
+        for (size_t i = 0; i <= search->region_count && region->best; i++) {
+            const struct tune_region *other = i < search->region_count ? &search->regions[i] : NULL;
+            struct tuning_setting setting = region->best->setting;
+            if (other && (!other->best || !same_file(region, other)))
+                continue;
+            setting.values[TUNING_FLAGS] = other ? other->best->setting.values[TUNING_FLAGS] : 0;
+            bool wished = tune_trial(region, &setting) != NULL;
+            for (size_t w = 0; w < count && !wished; w++)
+                wished = wishes[w].region == region && tuning_same(&wishes[w].setting, &setting);
+            if (!wished)
+                wishes[count++] = (struct wish){.setting = setting, .region = region};
+        }
+    }
+    enum pcere_status status = wishes_measure(search, wishes, count, false, error);
+    free(wishes);
+    return status;
 }
 
 /* The best of many noisy times is too good by chance: what was found and what it is compared with are measured again. */
@@ -374,11 +427,6 @@ static enum pcere_status region_verify(struct tune_search *search, struct tune_r
 
 /* ---- one file, one set of flags -------------------------------------------------------------------------------------------- */
 
-static bool same_file(const struct tune_region *one, const struct tune_region *other)
-{
-    return text_equal(one->targets->region->file, other->targets->region->file);
-}
-
 static uint32_t flags_of(const struct tuning_trial *trial)
 {
     return trial->setting.values[TUNING_FLAGS];
@@ -427,6 +475,18 @@ static enum pcere_status file_verify(struct tune_search *search, const struct tu
     return PCERE_OK;
 }
 
+/* The fastest of its trials with these flags, or as it is. */
+static const struct tuning_trial *fastest_with(const struct tune_region *region, uint32_t flags)
+{
+    const struct tuning_trial *fastest = trial_with(region, flags);
+    for (size_t i = 0; i < region->trial_count && !trial_with(region, flags); i++) {
+        const struct tuning_trial *trial = &region->trials[i];
+        if (!trial->failed && flags_of(trial) == flags && (!fastest || trial->time_ns < fastest->time_ns))
+            fastest = trial;
+    }
+    return fastest ? fastest : region->base;
+}
+
 static enum pcere_status file_settle(struct tune_search *search, const struct tune_region *first, struct pcere_error *error)
 {
     bool right = false;
@@ -446,10 +506,8 @@ static enum pcere_status file_settle(struct tune_search *search, const struct tu
         right = right || !best_ns;
     }
     for (size_t r = 0; r < search->region_count; r++)
-        if (search->regions[r].best && same_file(&search->regions[r], first)) {
-            const struct tuning_trial *trial = trial_with(&search->regions[r], best);
-            search->regions[r].applied = trial ? trial : search->regions[r].base;
-        }
+        if (search->regions[r].best && same_file(&search->regions[r], first))
+            search->regions[r].applied = fastest_with(&search->regions[r], best);
     return PCERE_OK;
 }
 
@@ -483,6 +541,8 @@ enum pcere_status tune_search_run(struct tune_search *search, struct pcere_error
     enum pcere_status status = wishes && settings ? PCERE_OK : pcere_fail_memory(error, "the settings");
     for (uint32_t stage = 0; stage < tuning_stages(&search->space.counts) && status == PCERE_OK; stage++)
         status = stage_run(search, stage, wishes, settings, error);
+    if (status == PCERE_OK)
+        status = files_complete(search, error);
     if (status == PCERE_OK)
         status = confirm(search, wishes, error);
     for (size_t r = 0; r < search->region_count && status == PCERE_OK; r++)

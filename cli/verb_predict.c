@@ -31,7 +31,7 @@ static void point_row(struct cli_table *table, const struct prediction *predicti
         cli_ratio_text(error, point->error_ratio);
     }
     if (point->has_acceleration)
-        snprintf(acceleration, sizeof acceleration, "%.3g", point->acceleration);
+        snprintf(acceleration, sizeof acceleration, point->has_real ? "%.3g" : "%.3g ~", point->acceleration);
     const char *cells[] = {threads, cli_interval_text(time, point->time_ns, point->low_ns, point->high_ns), speedup, real, error, acceleration};
     cli_table_row(table, cells);
 }
@@ -39,6 +39,7 @@ static void point_row(struct cli_table *table, const struct prediction *predicti
 /* All thread counts that were asked for, in that order. */
 static void points_print(const struct prediction *prediction, bool *marked)
 {
+    bool estimated = false;
     static const char *const headings[] = {">threads", "predicted", ">speed-up", ">real", ">error", ">acceleration"};
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     const struct predict_result *result = &prediction->result;
@@ -53,7 +54,13 @@ static void points_print(const struct prediction *prediction, bool *marked)
     }
     cli_table_print(table, stdout);
     cli_table_free(table);
+    for (size_t i = 0; i < result->point_count; i++)
+        estimated |= result->points[i].has_acceleration && !result->points[i].has_real;
+    if (estimated)
+        puts("~ the predicted time over the cost of replays, since no real run is known; --measure finds out");
 }
+
+#define KEPT_TOLD_RATIO 0.05
 
 static void region_row(struct cli_table *table, const struct prediction *prediction, const struct predict_point *point,
                        const struct predict_region *region)
@@ -65,10 +72,16 @@ static void region_row(struct cli_table *table, const struct prediction *predict
         units_format_ns(real_ns, real);
         snprintf(error, sizeof error, "%+.1f %%", 100 * ((double)region->time_ns / (double)real_ns - 1));
     }
+    const char *basis = region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : region->basis == PREDICT_MODEL ? "by model" :
+                        region->basis == PREDICT_SCALED ? "not replayed: scaled as what was" : "not replayed: as in the capture's run";
+    char mixed[CLI_TEXT_MOST + 64], part[CLI_TEXT_MOST];
+    double kept_ratio = region->time_ns ? (double)region->in_vivo_ns / (double)region->time_ns : 0;
+    if (kept_ratio >= KEPT_TOLD_RATIO && kept_ratio < 1) {
+        snprintf(mixed, sizeof mixed, "%s%s%s of it not replayed", basis, *basis ? ", " : "", cli_ratio_text(part, kept_ratio));
+        basis = mixed;
+    }
     const char *cells[] = {region->name, threads, cli_interval_text(time, region->time_ns, region->low_ns, region->high_ns),
-                           cli_ratio_text(share, point->time_ns ? (double)region->time_ns / (double)point->time_ns : 0), real, error,
-                           region->basis == PREDICT_REPLAY ? "" : region->basis == PREDICT_SAMPLE ? "sampled" : region->basis == PREDICT_MODEL ? "by model" :
-                               region->basis == PREDICT_SCALED ? "not replayed: scaled as what was" : "not replayed: as in the capture's run"};
+                           cli_ratio_text(share, point->time_ns ? (double)region->time_ns / (double)point->time_ns : 0), real, error, basis};
     cli_table_row(table, cells);
 }
 
@@ -402,8 +415,7 @@ static void prediction_print(const struct prediction *prediction)
         printf("runs of the program differ by %s (standard deviation, %zu runs and what is assumed)\n", spread, prediction->result.run_count);
     else
         printf("runs of the program are assumed to differ by %s; --measure with several runs finds out\n", spread);
-    if (prediction->result.run_count)
-        noise_print(prediction);
+    noise_print(prediction);
     if (!prediction->by_model)
         processes_print(prediction);
     regions_print(prediction);

@@ -2,6 +2,7 @@
 #include "predictor/measured.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static bool is_interrupted(const struct store_sample *sample, size_t i)
 {
@@ -66,13 +67,6 @@ double measured_typical_ns(const struct store_sample *sample, const double *sort
     return sample->sampled_ratio > 0 || measured_is_crowded(sample) ? statistics_mean(sorted, count) : statistics_median(sorted, count);
 }
 
-struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes)
-{
-    if (sample->sampled_ratio > 0)
-        return statistics_shots_interval(sorted, count);
-    return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes);
-}
-
 double measured_held_ratio(const struct store_sample *sample)
 {
     double sum = 0;
@@ -125,6 +119,29 @@ double measured_precision_ratio(const struct store_sample *sample, double *value
         medians[p] = statistics_median(own, groups[p].count);
     }
     return statistics_student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
+}
+
+/* By the medians of its processes, where these are enough to show how they differ. False: they are not, or there is no memory. */
+static bool processes_tell(const struct store_sample *sample, double typical_ns, struct statistics_interval *ret_interval)
+{
+    double *values = calloc(sample->sample_count + 1, sizeof *values), *medians = calloc(sample->process_count + 1, sizeof *medians);
+    struct statistics_group *groups = calloc(sample->process_count + 1, sizeof *groups);
+    double half = values && medians && groups ? measured_precision_ratio(sample, values, groups, medians) * typical_ns : INFINITY;
+    free(values);
+    free(medians);
+    free(groups);
+    *ret_interval = (struct statistics_interval){.low = fmax(typical_ns - half, 0), .high = typical_ns + half, .confidence = 0.95};
+    return isfinite(half);
+}
+
+struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes)
+{
+    struct statistics_interval told;
+    if (sample->sampled_ratio > 0)
+        return statistics_shots_interval(sorted, count);
+    if (processes >= MEASURED_PROCESSES_ENOUGH && processes_tell(sample, measured_typical_ns(sample, sorted, count), &told))
+        return told;
+    return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes);
 }
 
 static bool may_be_light(const struct store_class *class)

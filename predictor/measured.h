@@ -56,7 +56,8 @@ bool measured_is_crowded(const struct store_sample *sample);
 
 /* What one run takes by `count` of its values, at least 1, in order: their median; their mean where they are shots, each of which has seen other iterations, or the sample is crowded. */
 double measured_typical_ns(const struct store_sample *sample, const double *sorted, size_t count);
-/* The 95 % interval around that (statistics.h), of so many processes. */
+#define MEASURED_PROCESSES_ENOUGH 5u      /* fewer cannot show how much processes of a codelet differ: then that is assumed (STATISTICS_PROCESS_RATIO) */
+/* The 95 % interval around that (statistics.h), of so many processes; of enough of them as measured_precision_ratio has it. */
 struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes);
 
 /* With several threads: what part of their time was taken off the repetitions that count, in the mean. With one, 0: CPU time is known exactly. */

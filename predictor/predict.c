@@ -18,7 +18,6 @@
 
 #define LOW_PROBABILITY 0.025
 #define HIGH_PROBABILITY 0.975
-#define PROCESSES_ENOUGH 5
 
 const char *predict_basis_name(enum predict_basis basis)
 {
@@ -90,7 +89,7 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     if (filled == 1 && !shots)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + STATISTICS_SINGLE_RATIO * random_normal(&predictor->state);
-    if (processes < PROCESSES_ENOUGH)
+    if (processes < MEASURED_PROCESSES_ENOUGH)
         for (size_t d = 0; d < PREDICT_DRAWS; d++)
             predictor->draws[d] *= 1 + STATISTICS_PROCESS_RATIO / sqrt((double)processes) * random_normal(&predictor->state);
     disturbed_spread(predictor);

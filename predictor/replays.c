@@ -161,7 +161,8 @@ void replays_lines(const struct predict_request *request, uint32_t threads, uint
 
 static bool tells_preempted(const struct predict_request *request, const struct store_sample *sample, uint32_t threads)
 {
-    return replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && !(sample->sampled_ratio > 0) && sample->switches && sample->cpu_ns;
+    return replays_sample_is(sample, "replay", request->arch) && sample->threads == threads && text_equal(sample->flags, request->flags) &&
+           text_equal(sample->settings, request->settings) && !(sample->sampled_ratio > 0) && sample->switches && sample->cpu_ns;
 }
 
 /* Of the processor that it runs on, what an entering thread has where nothing disturbs it: all, unless threads share processors. */

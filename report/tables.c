@@ -72,7 +72,43 @@ static void region_line(FILE *out, const json_t *region, const json_t *predictio
     cell_value(out, predicted, "low_ns");
     cell_value(out, predicted, "high_ns");
     cell_value(out, predicted, "real_ns");
+    cell_value(out, predicted, "not_replayed_ns");
+    cell_value(out, predicted, "missing_ns");
     fputs("\r\n", out);
+}
+
+static json_int_t number_at(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* What of a region's or the whole program's predicted time rests on no replay, shot or model, and what of that should have been replayed. */
+static json_t *region_rest(const json_t *predicted)
+{
+    size_t i;
+    json_t *class, *copy = json_copy((json_t *)(uintptr_t)predicted);
+    json_int_t missing_ns = 0;
+    json_array_foreach(json_object_get(predicted, "classes"), i, class)
+        missing_ns += json_is_true(json_object_get(class, "missing")) ? number_at(class, "time_ns") : 0;
+    if (copy)
+        json_object_set_new(copy, "not_replayed_ns", json_integer(number_at(predicted, "in_vivo_ns")));
+    if (copy)
+        json_object_set_new(copy, "missing_ns", json_integer(missing_ns));
+    return copy;
+}
+
+static json_t *point_rest(const json_t *point, const json_t *prediction)
+{
+    static const char *const replayed[] = {"replay", "sample", "model"};
+    json_t *copy = json_copy((json_t *)(uintptr_t)point), *parts = json_object_get(point, "parts_ns");
+    json_int_t rest_ns = number_at(point, "time_ns");
+    for (size_t i = 0; i < sizeof replayed / sizeof *replayed; i++)
+        rest_ns -= number_at(parts, replayed[i]);
+    if (copy)
+        json_object_set(copy, "basis", json_object_get(prediction, "basis"));
+    if (copy)
+        json_object_set_new(copy, "not_replayed_ns", json_integer(rest_ns));
+    return copy;
 }
 
 static void point_lines(FILE *out, const json_t *document, const json_t *prediction, const json_t *point)
@@ -80,19 +116,23 @@ static void point_lines(FILE *out, const json_t *document, const json_t *predict
     size_t i;
     json_t *predicted;
     json_array_foreach(json_object_get(point, "regions"), i, predicted)
-        region_line(out, region_of(document, json_string_value(json_object_get(predicted, "region"))), prediction, point, predicted);
+    {
+        json_t *rest = region_rest(predicted);
+        region_line(out, region_of(document, json_string_value(json_object_get(predicted, "region"))), prediction, point, rest);
+        json_decref(rest);
+    }
     json_t *whole = json_pack("{s:o, s:o}", "status", json_null(), "time_ns", json_incref(json_object_get(document, "wall_ns")));
-    json_t *basis = json_copy((json_t *)(uintptr_t)point);
-    if (whole && basis && json_object_set(basis, "basis", json_object_get(prediction, "basis")) == 0)
-        region_line(out, whole, prediction, point, basis);
+    json_t *rest = point_rest(point, prediction);
+    if (whole && rest)
+        region_line(out, whole, prediction, point, rest);
     json_decref(whole);
-    json_decref(basis);
+    json_decref(rest);
 }
 
 enum pcere_status report_write_csv(const json_t *document, FILE *out, const char *name, struct pcere_error *error)
 {
     fputs("region,file,line,status,reason,invocations,classes,in_vivo_ns,share_ratio,arch,flags,settings,threads,basis,predicted_ns,low_ns,high_ns,"
-          "real_ns\r\n", out);
+          "real_ns,not_replayed_ns,missing_ns\r\n", out);
     size_t i, j;
     json_t *prediction, *point, *region;
     bool any = false;

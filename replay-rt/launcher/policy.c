@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/policy.h"
 
 #include "core/units.h"
+#include "predictor/measured.h"
 
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = 3, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, WARMUPS_MOST = 1000 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = MEASURED_PROCESSES_ENOUGH, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, WARMUPS_MOST = 1000 };
 
 static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
 {

@@ -13,6 +13,8 @@ const scaled = (value, base, units) => {
   return (unit ? digits(value) : String(Math.round(value))) + " " + units[unit];
 };
 const timeText = ns => ns === null || ns === undefined ? "–" : scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
+// Over the predicted time, marked, where no real run is known.
+const accelerationText = point => point.acceleration ? digits(point.acceleration) + "×" + (point.real_ns ? "" : " ~") : "–";
 const bytesText = bytes => bytes === null || bytes === undefined ? "–" : scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
 const ratioText = ratio => ratio === null || ratio === undefined ? "–" : digits(100 * ratio) + " %";
 const signedText = ratio => ratio === null || ratio === undefined ? "–" : (ratio < 0 ? "−" : "+") + digits(100 * Math.abs(ratio)) + " %";
@@ -333,7 +335,7 @@ function speedup() {
   if (predictions.length > SERIES)
     body.append(element("p", {class: "quiet"}, `Drawn are ${SERIES} of ${predictions.length} predictions; a click in the legend shows or hides one.`));
   const rows = predictions.flatMap(prediction => prediction.predictions.map(point => [predictionName(prediction), threadsText(prediction, point), intervalText(point),
-    timeText(point.real_ns), ratioText(point.error_ratio), point.acceleration ? digits(point.acceleration) + "×" : "–", basisText(point, prediction)]));
+    timeText(point.real_ns), ratioText(point.error_ratio), accelerationText(point), basisText(point, prediction)]));
   body.append(plainTable([predictionHeading, ">threads", ">predicted [95 %]", ">real", ">error", ">acceleration", "basis"], rows));
   if (rows.some(row => row[1].endsWith("*"))) body.append(element("p", {class: "quiet"}, "* more threads than the machine has processors"));
   const first = predictions[0];
@@ -485,7 +487,7 @@ function cost() {
     ["settings", (report.environment || []).map(nameText).join("  ")],
   ]));
   const rows = predictions.flatMap(prediction => prediction.predictions.filter(point => point.cost_ns).map(point =>
-    [predictionName(prediction), String(point.threads), timeText(point.cost_ns), point.acceleration ? digits(point.acceleration) + "×" : "–"]));
+    [predictionName(prediction), String(point.threads), timeText(point.cost_ns), accelerationText(point)]));
   if (rows.length) $("cost-body").append(plainTable([predictionHeading, ">threads", ">all replays", ">acceleration"], rows));
 }
 
