@@ -177,6 +177,7 @@ static int verb_main(struct cli *cli, int count, char **arguments)
     if (status == PCERE_OK)
         status = verb_run(cli, count, arguments, &error);
     if (status != PCERE_OK && error.message[0]) {
+        fflush(stdout);               /* both may go to one file; what fails is told below */
         cli_error_print(cli, &error);
         if (cli->document)
             document_add_error(cli->document, &error);

@@ -14,6 +14,7 @@
 #include "llvm/Support/MD5.h"
 #include "llvm/Support/Path.h"
 
+#include <cxxabi.h>
 #include <map>
 
 using namespace llvm;
@@ -123,6 +124,24 @@ static StringRef targetFunction(StringRef Name) {
   return Function.empty() || Line.empty() ? Name : Function;
 }
 
+/// "main::$_0::operator()<int>" of "auto main::$_0::operator()<int>(int) const": LLVM's demangler knows no templates of local lambdas, the C++ library's does.
+static std::string functionByLibrary(const std::string &Name) {
+  int Status = 0;
+  char *Plain = StringRef(Name).starts_with("_Z") ? abi::__cxa_demangle(Name.c_str(), nullptr, nullptr, &Status) : nullptr;
+  StringRef Text = Plain ? StringRef(Plain) : StringRef();
+  Text.consume_front("auto ");
+  size_t End = Text.rfind(')');
+  for (unsigned Open = 0; End != StringRef::npos && End < Text.size(); --End) { // back to where the parameters begin
+    Open += Text[End] == ')';
+    Open -= Text[End] == '(';
+    if (!Open || !End)
+      break;
+  }
+  std::string Function = Text.substr(0, End == StringRef::npos ? Text.size() : End).str();
+  std::free(Plain);
+  return Function;
+}
+
 /// Before the first ".omp" part.
 std::string sourceFunction(const Function &F) {
   std::string Name = targetFunction(F.getName().split(".omp").first.rtrim('.')).str();
@@ -137,6 +156,8 @@ std::string sourceFunction(const Function &F) {
       Name = Plain;
       std::free(Plain);
     }
+  } else if (std::string Function = functionByLibrary(Name); !Function.empty()) {
+    Name = Function;
   }
   return Name;
 }

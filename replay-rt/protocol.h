@@ -24,6 +24,8 @@ enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DE
 #define STANDBY_DESCRIPTORS 8u          /* in one message at most, whose data are the numbers that they get */
 #define STANDBY_RUNTIME 'r'             /* begin the OpenMP runtime */
 #define STANDBY_PLACES_OURS 'p'         /* as plan->places_ours */
+#define STACK_ROOM_LEAST (8ull << 20)    /* of addresses below a captured stack, which cost nothing until they are used; */
+#define STACK_ROOM_MOST (256ull << 20)   /* however much the limit gives (ulimit -s) */
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */

@@ -151,7 +151,7 @@ static enum pcere_status fail_without_units(const struct capture_options *option
     if (started)
         snprintf(hint, sizeof hint, "capture what it starts, the command between the two: %s ... pcere capture %s ...", name ? name + 1 : options->program, started);
     return pcere_fail(error, PCERE_DATA, 0, started ? hint : "compile it with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c",
-                      "'%s' was not built with the plugin: it has no .pcere.bc section", options->program);
+                      "'%s' has no .pcere.bc section: it was not built with the plugin, or lost it (llvm-strip takes it away, GNU's strip does not)", options->program);
 }
 
 enum pcere_status program_check(const struct capture_options *options, struct pcere_error *error)

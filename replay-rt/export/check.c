@@ -94,15 +94,20 @@ static size_t page_check(const char *address, const char *expected)
     return words_check(NULL, address, expected, address, PAGE_BYTES);
 }
 
-/* Pages that were absent before and behind the region. */
+/* Pages that were absent before and behind the region: of each piece of a gap at one go, since a gap may be all that a program has reserved. */
 static size_t gap_check(const struct range *gap)
 {
+    enum { PIECE_PAGES = 1 << 16 };
+    static unsigned char there[PIECE_PAGES];
     size_t different = 0;
-    for (char *at = gap->start; at < gap->end; at += PAGE_BYTES) {
-        unsigned char there = 0;
-        struct page *page = page_of(at);
-        if (!page && !mincore(at, PAGE_BYTES, &there) && (there & 1))
-            different += page_check(at, zero_page);
+    for (char *piece = gap->start, *end; piece < gap->end; piece = end) {
+        end = (size_t)(gap->end - piece) / PAGE_BYTES > PIECE_PAGES ? piece + (size_t)PIECE_PAGES * PAGE_BYTES : gap->end;
+        bool whole = !mincore(piece, (size_t)(end - piece), there);       /* else some of it is not mapped */
+        for (char *at = piece; at < end; at += PAGE_BYTES) {
+            unsigned char *is_there = &there[(size_t)(at - piece) / PAGE_BYTES];
+            if ((whole || !mincore(at, PAGE_BYTES, is_there)) && *is_there & 1 && !page_of(at))
+                different += page_check(at, zero_page);
+        }
     }
     return different;
 }

@@ -225,8 +225,9 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
                           "the codelet of '%s' cannot have its captured memory: %s", process->region, message);
     if (state == PLAN_CRASHED)
         return crash_explain(process, result, error);
+    bool rewritten = state == PLAN_UNREPEATABLE && strstr(message, "has changed since the capture");
     if (state == PLAN_UNREPEATABLE)
-        return pcere_fail(error, PCERE_NO, 0, "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
+        return pcere_fail(error, PCERE_NO, 0, rewritten ? "what the program writes itself, a second run of the capture writes again: pcere capture --one-run" : "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
                           process->region, message);
     if (state == PLAN_REFUSED && process->processor && process->processor->triple)
         return pcere_fail(error, PCERE_REFUSED, 0, "without --target it is replayed on the program's processor",

@@ -123,7 +123,7 @@ static bool is_own_thread(const struct memory *memory, const unsigned char *expe
     memcpy(&own, found, sizeof own);
     if (pcere_identity_holds(memory->codelet, captured) && pcere_identity_holds(memory->codelet, own))
         return true;
-    if (captured % sizeof captured || !pcere_memory_is_mapped(memory, captured) || !pcere_memory_is_mapped(memory, captured + block_bytes - 1)
+    if (captured % sizeof captured || !(pcere_memory_protection(memory, captured) & PROT_READ) || !(pcere_memory_protection(memory, captured + block_bytes - 1) & PROT_READ)
         || !is_thread_block(captured))
         return false;
     if (own < page_bytes || own >= UINT64_C(1) << 47 || own % sizeof own || own % page_bytes > page_bytes - block_bytes || pcere_memory_is_mapped(memory, own))
@@ -242,6 +242,20 @@ static bool page_is_untouched(const struct memory *memory, uint64_t address, con
            && (before->zero || before->source + (address - before->address) == expected->source + (address - expected->address));
 }
 
+/* Up to where the original had nothing behind the region, from `cursor` on, and this process has nothing. */
+static uint64_t absent_until(const struct memory *memory, uint64_t cursor, uint64_t address, uint64_t end)
+{
+    const struct replay_plan *plan = memory->codelet->plan;
+    struct plan_range present;
+    if (cursor < plan->expected.count) {
+        uint64_t next = PLAN_TABLE(memory->codelet, expected, struct plan_copy)[cursor].address;
+        end = next < end ? next : end;
+    }
+    if (address >= end)
+        return address;
+    return pcere_pagemap_run(address, end, plan->page_bytes, &present) ? present.address : end;
+}
+
 static uint64_t ignored_in(const struct memory *memory, uint64_t start, uint64_t end)
 {
     const struct plan_range *ignored = PLAN_TABLE(memory->codelet, ignored, struct plan_range);
@@ -284,8 +298,10 @@ void pcere_memory_compare(struct memory *memory)
                 continue;             /* compared at its other address */
             const struct plan_copy *expected = expected_copy(memory, &cursor, address);
             bool untouched = page_is_untouched(memory, address, expected);
-            if (untouched && !expected)
-                continue;             /* absent in both */
+            if (untouched && !expected) {         /* absent in both, as what follows may be */
+                address = absent_until(memory, cursor, address + plan->page_bytes, mapping->end) - plan->page_bytes;
+                continue;
+            }
             if (!untouched)
                 bytes_compare(memory, address, expected_page(memory, expected, address), (const unsigned char *)address,
                               plan->page_bytes, 0);

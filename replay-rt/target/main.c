@@ -45,7 +45,7 @@ static bool meets_captured(const struct codelet *codelet, uint64_t start, uint64
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
     uint64_t low = start - OWN_ROOM_BYTES - STACK_GUARD_BYTES;
     for (uint64_t i = 0; i < codelet->plan->mappings.count; i++) {
-        uint64_t room = mappings[i].flags & PLAN_MAPPING_GROWS ? STACK_ROOM_BYTES + STACK_GUARD_BYTES : 0;
+        uint64_t room = mappings[i].flags & PLAN_MAPPING_GROWS ? pcere_stack_room() + STACK_GUARD_BYTES : 0;
         if (mappings[i].start - room < end && mappings[i].end > low)
             return true;
     }

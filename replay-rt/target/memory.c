@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define COUNTING_STACK_BYTES (64u << 10)   /* below the captured stack, that code which counts may use */
@@ -52,10 +53,18 @@ static void range_map(struct codelet *codelet, uint64_t start, uint64_t end)
                    (unsigned long long)end, strerror(cause));
 }
 
+uint64_t pcere_stack_room(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < STACK_ROOM_LEAST)
+        return STACK_ROOM_LEAST;
+    return limit.rlim_cur < STACK_ROOM_MOST ? limit.rlim_cur : STACK_ROOM_MOST;
+}
+
 /* Addresses below a stack that it may grow into: as far as the kernel would have let it, and not onto another mapping. */
 static void stack_extend(struct codelet *codelet, uint64_t floor, uint64_t start)
 {
-    uint64_t room = STACK_ROOM_BYTES;
+    uint64_t room = pcere_stack_room();
     if (start - floor < room + STACK_GUARD_BYTES)
         room = start - floor > STACK_GUARD_BYTES ? start - floor - STACK_GUARD_BYTES : 0;
     room &= ~(codelet->plan->page_bytes - 1);

@@ -87,7 +87,7 @@ run "$PCERE" capture ./leaves; says "a daemon, whose work comes when the program
 
 # ---- what starts the program -----------------------------------------------------------------------------------------------------
 compile started < <(printf '%s\nint main(void) { work(); }\n' "$region")
-run "$PCERE" capture "$(command -v env)" A=1 ./started; says "a program that starts others is not captured, and what to capture is named" 4 err "'.*env' was not built with the plugin" err 'hint: .*env .*pcere capture ./started'
+run "$PCERE" capture "$(command -v env)" A=1 ./started; says "a program that starts others is not captured, and what to capture is named" 4 err "'.*env' has no .pcere.bc section" err 'hint: .*env .*pcere capture ./started'
 run env A=1 "$PCERE" capture ./started; says "which works" 0
 run "$PCERE" capture "$(command -v env)" A=1 /bin/true; says "words that are no such programs are not named" 4 err 'hint: compile it with'
 finish
