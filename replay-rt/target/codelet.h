@@ -399,6 +399,8 @@ void pcere_externals_prepare(struct codelet *codelet);
 void pcere_externals_apply(struct memory *memory);
 /* A signal: did the thread go where the capture had code of a library, of which this process has the same build? Then it goes on in that. */
 bool pcere_externals_serve(int number, void *context);
+/* Is the captured pointer one to a function of a library, and the other one to another function of one? */
+bool pcere_externals_differ(const struct codelet *codelet, uint64_t captured, uint64_t own);
 /* The same for data: did it want to read, or write, what lies there? Then it may now. Any thread, from a signal. */
 bool pcere_externals_serve_data(uint64_t address);
 

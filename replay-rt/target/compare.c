@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CALLER_FRAME_BYTES 65536u         /* of the calling function's frame, where its temporaries may lie */
@@ -101,7 +102,8 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
     for (int i = 0; i < 2; i++)
         if (pointers[i] < 1u << 16 || pointers[i] >= UINT64_C(1) << 47 || pcere_memory_is_mapped(memory, pointers[i]))
             return false;
-    return pcere_pagemap_state(pointers[1] & ~(memory->codelet->plan->page_bytes - 1), memory->codelet->plan->page_bytes) != PAGE_ABSENT;
+    return pcere_pagemap_state(pointers[1] & ~(memory->codelet->plan->page_bytes - 1), memory->codelet->plan->page_bytes) != PAGE_ABSENT
+           && !pcere_externals_differ(memory->codelet, pointers[0], pointers[1]);
 }
 
 /* pthread_self(), which locks keep to know who held them last. The C library's control block holds its own address in its first and third word. */
@@ -281,6 +283,26 @@ void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address
     difference_add(memory->codelet, &difference);
 }
 
+#define CONTROL_REACH_BYTES (1u << 20)     /* from a stack's end down to the C library's control block of its thread: thread-local variables lie between */
+#define CONTROL_NUMBER_OFFSET 720u         /* in that block of glibc for x86-64: the kernel's number of the thread, 0 or -1 once it has ended */
+
+/* The C library keeps the stack of a thread that has ended for the next one, with what lay there. A replay's threads have others. */
+static bool is_ended_stack(const struct memory *memory, uint64_t index)
+{
+    int32_t number;
+    const struct plan_mapping *mapping = &memory->mappings[index], *guard = mapping - 1;
+    memcpy(&number, (const char *)__builtin_thread_pointer() + CONTROL_NUMBER_OFFSET, sizeof number);
+    if (number != (int32_t)syscall(SYS_gettid) || !index || guard->end != mapping->start || guard->protection & (PROT_READ | PROT_WRITE) || !(mapping->flags & PLAN_MAPPING_FRESH))
+        return false;
+    uint64_t low = mapping->end - mapping->start > CONTROL_REACH_BYTES ? mapping->end - CONTROL_REACH_BYTES : mapping->start;
+    for (uint64_t block = mapping->end - 64; block > low; block -= 64)
+        if (block + CONTROL_NUMBER_OFFSET + sizeof number <= mapping->end && pcere_memory_protection(memory, block) & PROT_READ && is_thread_block(block)) {
+            memcpy(&number, (const char *)block + CONTROL_NUMBER_OFFSET, sizeof number);
+            return number <= 0 && !pcere_identity_holds(memory->codelet, block);
+        }
+    return false;
+}
+
 void pcere_memory_compare(struct memory *memory)
 {
     const struct replay_plan *plan = memory->codelet->plan;
@@ -291,7 +313,7 @@ void pcere_memory_compare(struct memory *memory)
     pcere_pagemap_refresh();
     for (uint64_t i = 0; i < plan->mappings.count; i++) {
         const struct plan_mapping *mapping = &memory->mappings[i];
-        if (!(pcere_memory_protection(memory, mapping->start) & PROT_READ))
+        if (!(pcere_memory_protection(memory, mapping->start) & PROT_READ) || is_ended_stack(memory, i))
             continue;
         for (uint64_t address = mapping->start; address < mapping->end; address += plan->page_bytes) {
             if (pcere_aliases_hold(memory, address))

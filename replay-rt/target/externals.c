@@ -241,6 +241,49 @@ void pcere_externals_prepare(struct codelet *codelet)
     }
 }
 
+/* Where jumps of the executable lead, which stand for functions of libraries there. */
+static uint64_t jump_target(uint64_t address)
+{
+#ifdef __x86_64__
+    static const unsigned char begin[] = {0xf3, 0x0f, 0x1e, 0xfa}, through[] = {0xff, 0x25};   /* endbr64; jmp *distance(%rip) */
+    enum { NEAR = 0xe9 };                            /* jmp distance */
+    const unsigned char *at = (const unsigned char *)address;
+    int32_t distance;
+    uint64_t target;
+    if (*at == NEAR) {
+        memcpy(&distance, at + 1, sizeof distance);
+        at = at + 1 + sizeof distance + (ptrdiff_t)distance;
+    }
+    at += memcmp(at, begin, sizeof begin) ? 0 : sizeof begin;
+    if (memcmp(at, through, sizeof through) != 0)
+        return address;
+    memcpy(&distance, at + sizeof through, sizeof distance);
+    memcpy(&target, at + sizeof through + sizeof distance + (ptrdiff_t)distance, sizeof target);
+    return target;
+#else
+    return address;
+#endif
+}
+
+bool pcere_externals_differ(const struct codelet *codelet, uint64_t captured, uint64_t own)
+{
+    const struct plan_external *externals = PLAN_TABLE(codelet, externals, struct plan_external);
+    uint64_t count = codelet->plan->externals.count;
+    bool known = false, other = false;
+    Dl_info found, executable;
+    if (dladdr((void *)own, &found) && dladdr((const void *)(uintptr_t)pcere_externals_differ, &executable) && found.dli_fbase == executable.dli_fbase)
+        own = jump_target(own);
+    for (uint64_t i = 0; i < count; i++) {          /* several names may have one address, in the capture or here */
+        if (externals[i].bytes || !symbols[i])
+            continue;
+        known |= externals[i].address == captured;
+        other |= (uint64_t)symbols[i] == own;
+        if (externals[i].address == captured && (uint64_t)symbols[i] == own)
+            return false;
+    }
+    return known && other;
+}
+
 static uint64_t external_end(const struct plan_external *external)
 {
     return external->address + (external->bytes ? external->bytes : MACHINE_FAR_JUMP_BYTES);

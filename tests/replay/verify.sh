@@ -305,6 +305,51 @@ verdict plainly.pcere sums@ 4 "rounding, identical"
 strip -s plainly && run "$PCERE" capture --all-classes --force "./plainly"
 verdict plainly.pcere whole@ 2 identical
 verdict plainly.pcere numbers@ 2 different
+# Pointers to functions of libraries lie elsewhere in a replay, but two of them are not the same. What /proc says of the process's name differs there.
+cat >chosen.c <<'END'
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static double (*functions[8])(double);
+static int is_other(void)
+{
+    char name[32] = "";
+    int file = open("/proc/self/comm", O_RDONLY);
+    if (read(file, name, sizeof name - 1) < 0)
+        return -1;
+    close(file);
+    return strncmp(name, "chosen", 6) != 0;
+}
+static void same(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 8; i++)
+        functions[i] = is_other() < 0 ? sin : cos;
+}
+static void choose(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 8; i++)
+        functions[i] = is_other() ? sin : cos;
+}
+int main(void)
+{
+    same();
+    choose();
+    puts(functions[3](0) > 0.5 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+for pie in "" "-fno-pie -no-pie"; do
+    # shellcheck disable=SC2086
+    "$CLANG" -O2 -g -fopenmp $pie "-fpass-plugin=$(plugin)" chosen.c -o chosen -lm || exit 1
+    captured chosen --force
+    verdict chosen.pcere same@ 1 identical
+    verdict chosen.pcere choose@ 1 different
+done
+
 run "$PCERE" verify --tolerance much plainly.pcere
 says "a tolerance that is none is refused" 2 err "'much' is no ratio" err 'hint:'
 run "$PCERE" verify --tolerance -1 plainly.pcere
