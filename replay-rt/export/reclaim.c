@@ -25,7 +25,7 @@
 #define LOOKED_AT 4
 #define CHUNK_FLAGS ((size_t)7)      /* of the C library's: the block before is in use, this one was mapped by itself, an arena has it */
 #define CHUNK_MAPPED ((size_t)2)
-#define THREADS_MOST 1024u           /* further ones are served by the C library alone */
+#define KNOWN_MOST 1024u           /* further ones are served by the C library alone */
 #define NOTES_MOST 65536u            /* of a thread in a run: a region that allocates more often leaves it all behind */
 
 enum note_kind { NOTE_GOT, NOTE_FREED };
@@ -47,7 +47,7 @@ struct lists {
 };
 
 /* By threads' pointers, not thread-local: what is exported has the program's thread-local variables where its code expects them, and room for no others. */
-static struct { void *_Atomic self; struct lists *lists; } threads_known[THREADS_MOST];
+static struct { void *_Atomic self; struct lists *lists; } threads_known[KNOWN_MOST];
 
 bool pcere_reclaim_on;
 static atomic_bool some, full;       /* a captured block was freed, in any run; notes of this one are not all there */
@@ -64,8 +64,8 @@ static void *pages_take(size_t bytes)
 static struct lists *lists_own(void)
 {
     void *self = __builtin_thread_pointer();
-    size_t at = (size_t)((uintptr_t)self * 0x9e3779b97f4a7c15u >> 40) % THREADS_MOST;
-    for (unsigned i = 0; i < THREADS_MOST; i++, at = (at + 1) % THREADS_MOST) {
+    size_t at = (size_t)((uintptr_t)self * 0x9e3779b97f4a7c15u >> 40) % KNOWN_MOST;
+    for (unsigned i = 0; i < KNOWN_MOST; i++, at = (at + 1) % KNOWN_MOST) {
         void *other = atomic_load_explicit(&threads_known[at].self, memory_order_relaxed);
         if (!other && atomic_compare_exchange_strong(&threads_known[at].self, &other, self))
             threads_known[at].lists = pages_take(sizeof *threads_known[at].lists);

@@ -158,8 +158,8 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    "check: codelet\n"
                    "\tenv $(SETTINGS) OMP_NUM_THREADS=$(THREADS) ./codelet --check\n\n"
                    "$(UNITS:=.s): %.s: %.ll .flags\n"
-                   "\tsed -E $(RETARGET) -e '' $< > $*.read.ll\n"
-                   "\t$(CC) $(FLAGS) $(MODE) -Wno-unused-command-line-argument -S -x ir $*.read.ll -o $@\n\n"
+                   "\tsed -E $(RETARGET) -e '' $< > $*.read\n"
+                   "\t$(CC) $(FLAGS) $(MODE) -Wno-unused-command-line-argument -S -x ir $*.read -o $@\n\n"
                    "$(UNITS:=.o): %.o: %.s functions.sed place.sed\n"
                    "\tsed -E -f functions.sed $< > $*.functions.s\n"
                    "\tsed -E -f place.sed $*.functions.s > $*.placed.s\n"
@@ -171,7 +171,7 @@ static enum pcere_status makefile_write(struct export_work *work, struct pcere_e
                    ".flags: always\n"
                    "\t@echo '$(CC) $(FLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS)' > $@\n\n"
                    "clean:\n"
-                   "\trm -f codelet $(OBJECTS) $(IMAGES) $(UNITS:=.s) $(UNITS:=.read.ll) $(UNITS:=.functions.s) $(UNITS:=.placed.s) .flags\n\n"
+                   "\trm -f codelet $(OBJECTS) $(IMAGES) $(UNITS:=.s) $(UNITS:=.read) $(UNITS:=.functions.s) $(UNITS:=.placed.s) .flags\n\n"
                    ".PHONY: run check clean always\n.DELETE_ON_ERROR:\n");
     return status ? (text_done(&out), status) : export_text(work, "Makefile", &out, error);
 }
