@@ -475,11 +475,13 @@ static enum pcere_status file_verify(struct tune_search *search, const struct tu
     return PCERE_OK;
 }
 
-/* The fastest of its trials with these flags, or as it is. */
+/* The region's best with these flags, else the fastest of its trials with them, else as it is. */
 static const struct tuning_trial *fastest_with(const struct tune_region *region, uint32_t flags)
 {
-    const struct tuning_trial *fastest = trial_with(region, flags);
-    for (size_t i = 0; i < region->trial_count && !trial_with(region, flags); i++) {
+    const struct tuning_trial *fastest = NULL, *as_best = trial_with(region, flags);
+    if (as_best)
+        return as_best;
+    for (size_t i = 0; i < region->trial_count; i++) {
         const struct tuning_trial *trial = &region->trials[i];
         if (!trial->failed && flags_of(trial) == flags && (!fastest || trial->time_ns < fastest->time_ns))
             fastest = trial;

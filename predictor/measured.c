@@ -121,26 +121,26 @@ double measured_precision_ratio(const struct store_sample *sample, double *value
     return statistics_student_quantile(processes - 1) * statistics_variation_ratio(medians, processes) / sqrt((double)processes);
 }
 
-/* By the medians of its processes, where these are enough to show how they differ. False: they are not, or there is no memory. */
-static bool processes_tell(const struct store_sample *sample, double typical_ns, struct statistics_interval *ret_interval)
+bool measured_precision(const struct store_sample *sample, double *ret_ratio)
 {
     double *values = calloc(sample->sample_count + 1, sizeof *values), *medians = calloc(sample->process_count + 1, sizeof *medians);
     struct statistics_group *groups = calloc(sample->process_count + 1, sizeof *groups);
-    double half = values && medians && groups ? measured_precision_ratio(sample, values, groups, medians) * typical_ns : INFINITY;
+    bool room = values && medians && groups;
+    if (room)
+        *ret_ratio = measured_precision_ratio(sample, values, groups, medians);
     free(values);
     free(medians);
     free(groups);
-    *ret_interval = (struct statistics_interval){.low = fmax(typical_ns - half, 0), .high = typical_ns + half, .confidence = 0.95};
-    return isfinite(half);
+    return room;
 }
 
 struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes)
 {
-    struct statistics_interval told;
+    double typical_ns = measured_typical_ns(sample, sorted, count), ratio = INFINITY;
     if (sample->sampled_ratio > 0)
         return statistics_shots_interval(sorted, count);
-    if (processes >= MEASURED_PROCESSES_ENOUGH && processes_tell(sample, measured_typical_ns(sample, sorted, count), &told))
-        return told;
+    if (processes >= MEASURED_PROCESSES_ENOUGH && measured_precision(sample, &ratio) && isfinite(ratio))
+        return (struct statistics_interval){.low = fmax(typical_ns * (1 - ratio), 0), .high = typical_ns * (1 + ratio), .confidence = 0.95};
     return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes);
 }
 

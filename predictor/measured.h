@@ -74,5 +74,7 @@ size_t measured_groups(const struct store_sample *sample, double *values, struct
 /* Half the width of the 95 % interval for the median of a process, over that median: Student's t over the medians of processes, since each has an offset of
  * its own. INFINITY for fewer than two processes. `values` has room for all of the sample's repetitions, `groups` and `medians` for all its processes. */
 double measured_precision_ratio(const struct store_sample *sample, double *values, struct statistics_group *groups, double *medians);
+/* The same, with memory of its own. False: there is none. */
+bool measured_precision(const struct store_sample *sample, double *ret_ratio);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
 #define PLAN_VERSION 42u
@@ -26,6 +27,27 @@ enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DE
 #define STANDBY_PLACES_OURS 'p'         /* as plan->places_ours */
 #define STACK_ROOM_LEAST (8ull << 20)    /* of addresses below a captured stack, which cost nothing until they are used; */
 #define STACK_ROOM_MOST (256ull << 20)   /* however much the limit gives (ulimit -s) */
+#define STACK_GUARD_BYTES (1ull << 20)   /* the kernel lets no stack grow nearer to another mapping */
+
+/* A region may need more stack than was there at its start: as much as this process's limit gives it. */
+static inline uint64_t plan_stack_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < STACK_ROOM_LEAST)
+        return STACK_ROOM_LEAST;
+    return limit.rlim_cur < STACK_ROOM_MOST ? limit.rlim_cur : STACK_ROOM_MOST;
+}
+
+/* How much of it so many free addresses below the stack have room for, in whole pages. */
+static inline uint64_t plan_stack_room(uint64_t space_bytes, uint64_t page_bytes)
+{
+    uint64_t room = plan_stack_limit();
+    if (space_bytes < room + STACK_GUARD_BYTES)
+        room = space_bytes > STACK_GUARD_BYTES ? space_bytes - STACK_GUARD_BYTES : 0;
+    return room - room % page_bytes;
+}
+
+#define PLAN_CHANGED "which has changed since the capture"      /* messages say so of files, and the launcher has a hint for that */
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
 #define PLAN_SAMPLES 1024u          /* timed repetitions of one process at most */

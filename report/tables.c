@@ -115,8 +115,7 @@ static void point_lines(FILE *out, const json_t *document, const json_t *predict
 {
     size_t i;
     json_t *predicted;
-    json_array_foreach(json_object_get(point, "regions"), i, predicted)
-    {
+    json_array_foreach(json_object_get(point, "regions"), i, predicted) {
         json_t *rest = region_rest(predicted);
         region_line(out, region_of(document, json_string_value(json_object_get(predicted, "region"))), prediction, point, rest);
         json_decref(rest);

@@ -104,11 +104,12 @@ static struct freed *take(struct freed **list)
     return freed;
 }
 
-static size_t chunk_of(const void *block)
+/* What the C library keeps in front of a block: its chunk's size, and flags. */
+static size_t word_of(const void *block)
 {
     size_t word;
     memcpy(&word, (const char *)block - sizeof word, sizeof word);
-    return word & ~CHUNK_FLAGS;
+    return word;
 }
 
 /* Of its own part one that is not smaller, of the first few; else of a larger part, where none is. */
@@ -119,7 +120,7 @@ static struct freed *large_take(struct lists *own, size_t chunk)
         return NULL;
     struct freed **list = &own->large[part];
     for (int i = 0; *list && i < LOOKED_AT; i++, list = &(*list)->next)
-        if (chunk_of(*list) >= chunk)
+        if ((word_of(*list) & ~CHUNK_FLAGS) >= chunk)
             return take(list);
     for (size_t i = part + 1; i < LARGE_LISTS && i <= part + LARGE_REACH; i++)
         if (own->large[i])
@@ -129,11 +130,9 @@ static struct freed *large_take(struct lists *own, size_t chunk)
 
 void pcere_reclaim_give(void *block, size_t left_bytes)
 {
-    size_t word;
     if (!pcere_reclaim_on || (uintptr_t)block % 16)
         return;
-    memcpy(&word, (const char *)block - sizeof word, sizeof word);
-    size_t chunk = word & ~CHUNK_FLAGS;
+    size_t word = word_of(block), chunk = word & ~CHUNK_FLAGS;
     if ((word & CHUNK_MAPPED) || chunk < CHUNK_LEAST || chunk % 16 || chunk - sizeof word > left_bytes)
         return;
     struct lists *own = lists_begin();

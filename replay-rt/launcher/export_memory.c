@@ -14,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#define STACK_GUARD_BYTES (1ull << 20)
 #define CALLER_FRAME_BYTES 65536u         /* of the calling function's frame, where its temporaries may lie */
 #define BUFFER_BYTES (1u << 20)
 
@@ -284,15 +282,6 @@ static bool has_pages(const struct export_work *work, const struct plan_mapping 
     return false;
 }
 
-/* As in codelets (pcere_stack_room). */
-static uint64_t stack_room(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < STACK_ROOM_LEAST)
-        return STACK_ROOM_LEAST;
-    return limit.rlim_cur < STACK_ROOM_MOST ? limit.rlim_cur : STACK_ROOM_MOST;
-}
-
 /* Addresses below a stack that it may grow into are a mapping of their own. */
 static bool mappings_write(struct memory_writer *writer)
 {
@@ -300,10 +289,7 @@ static bool mappings_write(struct memory_writer *writer)
     uint64_t floor = 0;
     for (size_t i = 0; i < work->memory.mapping_count; i++) {
         const struct plan_mapping *mapping = &work->memory.mappings[i];
-        uint64_t space = mapping->start - floor, room = stack_room();
-        if (space < room + STACK_GUARD_BYTES)
-            room = space > STACK_GUARD_BYTES ? space - STACK_GUARD_BYTES : 0;
-        room -= room % work->session.pool.page_bytes;
+        uint64_t room = plan_stack_room(mapping->start - floor, work->session.pool.page_bytes);
         if (mapping->flags & PLAN_MAPPING_GROWS && room) {
             mapping_line(writer, mapping->start - room, mapping->start, PROT_READ | PROT_WRITE, true);
             if (!skip_add(writer, mapping->start - room, room))

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 21, POLL_MS = 100, POLL_BLIND_MS = 1, DESCRIPTORS_BEYOND = 10 };
+enum { ATTEMPTS = 21, POLL_MS = 100, POLL_BLIND_MS = 1 };
 
 static uint64_t clock_ns(void)
 {
@@ -28,18 +28,14 @@ static uint64_t clock_ns(void)
 /* Neither, where only the process's end will do, or there are no descriptors left. */
 static void done_pipe(const struct process *process, int *ret_ends)
 {
-    int ends[2];
-    if (!process->ending || pipe2(ends, O_CLOEXEC))
-        return;
-    ret_ends[0] = ends[0];
-    ret_ends[1] = fcntl(ends[1], F_DUPFD_CLOEXEC, DESCRIPTORS_BEYOND);
-    close(ends[1]);
+    if (!process->ending || pipe2(ret_ends, O_CLOEXEC))
+        ret_ends[0] = ret_ends[1] = -1;
 }
 
 /* By one that stands by, if that has the same environment and this is the first attempt. */
 static enum pcere_status process_begin(const struct process *process, int attempt, bool *ret_stood_by, pid_t *ret_child, int *ret_done, struct pcere_error *error)
 {
-    int record = -1, done[2] = {-1, -1};
+    int record = -1, done[2];
     if (process->watcher && process->watcher->open(process->watcher->context, &record, error) != PCERE_OK)
         return error->status;
     done_pipe(process, done);
@@ -225,7 +221,7 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
                           "the codelet of '%s' cannot have its captured memory: %s", process->region, message);
     if (state == PLAN_CRASHED)
         return crash_explain(process, result, error);
-    bool rewritten = state == PLAN_UNREPEATABLE && strstr(message, "has changed since the capture");
+    bool rewritten = state == PLAN_UNREPEATABLE && strstr(message, PLAN_CHANGED);
     if (state == PLAN_UNREPEATABLE)
         return pcere_fail(error, PCERE_NO, 0, rewritten ? "what the program writes itself, a second run of the capture writes again: pcere capture --one-run" : "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
                           process->region, message);

@@ -190,19 +190,6 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     return PCERE_OK;
 }
 
-static enum pcere_status precision_find(const struct store_sample *sample, double *ret_ratio, struct pcere_error *error)
-{
-    double *values = calloc(sample->sample_count + 1, sizeof *values), *medians = calloc(sample->process_count + 1, sizeof *medians);
-    struct statistics_group *groups = calloc(sample->process_count + 1, sizeof *groups);
-    bool room = values && medians && groups;
-    if (room)
-        *ret_ratio = measured_precision_ratio(sample, values, groups, medians);
-    free(values);
-    free(medians);
-    free(groups);
-    return room ? PCERE_OK : pcere_fail_memory(error, "samples");
-}
-
 /* The codelet's own words are hostile: cut, and printable. */
 static void refusal_take(struct replay_result *result, const struct plan_result *from)
 {
@@ -355,7 +342,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         }
         if (sampled_inside)
             break;
-        status = precision_find(&result->sample, &result->precision_ratio, error);
+        status = measured_precision(&result->sample, &result->precision_ratio) ? PCERE_OK : pcere_fail_memory(error, "samples");
         if (!policy_fits(&policy, result->sample.cost_ns, result->process_ns) ||
             !policy_wants_more(&policy, options->repeat, result->processes, undisturbed_count(&result->sample), longest_ns,
                                result->sample.cost_ns, result->precision_ratio))

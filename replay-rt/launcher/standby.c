@@ -23,9 +23,11 @@ void standby_start(struct standby *standby, const struct standby_kind *kind, cha
 {
     int ends[2], ready[2];
     struct arguments own = {0};
+    if (standby->child || standby->off)
+        return;
     for (char *const *variable = environment; *variable; variable++)
         arguments_add(&own, *variable);
-    if (standby->child || standby->off || own.failed || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
+    if (own.failed || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)) {
         arguments_done(&own);
         return;
     }

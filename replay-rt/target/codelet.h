@@ -33,10 +33,6 @@ struct codelet {
     int plan_fd, pages_fd, filler_fd, done_fd;    /* filler_fd: of cool.c, done_fd: what the launcher waits for; or -1 */
 };
 
-/* A region may need more stack than was there at its start: as much as this process's limit gives it (protocol.h). */
-uint64_t pcere_stack_room(void);
-#define STACK_GUARD_BYTES (1ull << 20)    /* the kernel lets no stack grow nearer to another mapping */
-
 #define PLAN_TABLE(codelet, name, type) ((const type *)pcere_plan_table((codelet)->plan, &(codelet)->plan->name))
 
 /* Map both files and check all tables against their sizes. False: the files are not a plan and its pages. */

@@ -290,9 +290,11 @@ void pcere_state_compare(struct memory *memory, uint32_t state, uint64_t address
 static bool is_ended_stack(const struct memory *memory, uint64_t index)
 {
     int32_t number;
-    const struct plan_mapping *mapping = &memory->mappings[index], *guard = mapping - 1;
+    const struct plan_mapping *mapping = &memory->mappings[index];
+    if (!index || mapping[-1].end != mapping->start || mapping[-1].protection & (PROT_READ | PROT_WRITE) || !(mapping->flags & PLAN_MAPPING_FRESH))
+        return false;
     memcpy(&number, (const char *)__builtin_thread_pointer() + CONTROL_NUMBER_OFFSET, sizeof number);
-    if (number != (int32_t)syscall(SYS_gettid) || !index || guard->end != mapping->start || guard->protection & (PROT_READ | PROT_WRITE) || !(mapping->flags & PLAN_MAPPING_FRESH))
+    if (number != (int32_t)syscall(SYS_gettid))       /* another C library, or processor */
         return false;
     uint64_t low = mapping->end - mapping->start > CONTROL_REACH_BYTES ? mapping->end - CONTROL_REACH_BYTES : mapping->start;
     for (uint64_t block = mapping->end - 64; block > low; block -= 64)

@@ -85,7 +85,7 @@ static int file_open(const struct plan_descriptor *descriptor, const char *path,
     }
     uint64_t changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
     if (descriptor->changed_ns && (changed_ns != descriptor->changed_ns || (uint64_t)status.st_size != descriptor->bytes))
-        snprintf(lost->what, sizeof lost->what, "'%.180s', which has changed since the capture", path);
+        snprintf(lost->what, sizeof lost->what, "'%.180s', " PLAN_CHANGED, path);
     return file;
 }
 

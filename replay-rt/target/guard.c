@@ -335,7 +335,7 @@ static long file_read(long folder, const char *name, const char *path, long flag
     if (file < 0 || !plan->ended_ns || pcere_guard_call(SYS_fstat, file, (long)&status, 0, 0) < 0 || !S_ISREG(status.st_mode))
         return file;
     if ((uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec > plan->ended_ns)
-        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it reads from '%.150s', which has changed since the capture", path);
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it reads from '%.150s', " PLAN_CHANGED, path);
     return file;
 }
 

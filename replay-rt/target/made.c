@@ -188,7 +188,7 @@ static size_t room_left(const struct codelet *codelet, uint64_t start)
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
     const struct plan_external *externals = PLAN_TABLE(codelet, externals, struct plan_external);
     const struct plan_stream *streams = PLAN_TABLE(codelet, streams, struct plan_stream);
-    uint64_t end = start + FRESH_BYTES_MOST, guard = pcere_stack_room() + STACK_GUARD_BYTES;
+    uint64_t end = start + FRESH_BYTES_MOST, guard = plan_stack_limit() + STACK_GUARD_BYTES;
     BISECT(low, 0, plan->mappings.count, i, mappings[i].end <= start);
     if (low < plan->mappings.count && mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0) < end)
         end = mappings[low].start - (mappings[low].flags & PLAN_MAPPING_GROWS ? guard : 0);

@@ -45,7 +45,7 @@ static bool meets_captured(const struct codelet *codelet, uint64_t start, uint64
     const struct plan_mapping *mappings = PLAN_TABLE(codelet, mappings, struct plan_mapping);
     uint64_t low = start - OWN_ROOM_BYTES - STACK_GUARD_BYTES;
     for (uint64_t i = 0; i < codelet->plan->mappings.count; i++) {
-        uint64_t room = mappings[i].flags & PLAN_MAPPING_GROWS ? pcere_stack_room() + STACK_GUARD_BYTES : 0;
+        uint64_t room = mappings[i].flags & PLAN_MAPPING_GROWS ? plan_stack_limit() + STACK_GUARD_BYTES : 0;
         if (mappings[i].start - room < end && mappings[i].end > low)
             return true;
     }
@@ -107,10 +107,11 @@ int main(int argc, char **argv)
     }
     if (!pcere_plan_open(files[0], files[1], &codelet) || !end_with_parent(&codelet))
         return 2;
-    if (codelet.plan->places_ours && !pcere_standby_was())
-        pcere_openmp_processors_free();
-    if (!pcere_standby_was())
+    if (!pcere_standby_was()) {
+        if (codelet.plan->places_ours)
+            pcere_openmp_processors_free();
         pcere_processors_find();
+    }
     uint64_t start = 0, end = 0;
     pcere_plan_phase(&codelet, PLAN_PHASE_START);
     pcere_keys_make(&codelet);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define COUNTING_STACK_BYTES (64u << 10)   /* below the captured stack, that code which counts may use */
@@ -53,21 +52,10 @@ static void range_map(struct codelet *codelet, uint64_t start, uint64_t end)
                    (unsigned long long)end, strerror(cause));
 }
 
-uint64_t pcere_stack_room(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < STACK_ROOM_LEAST)
-        return STACK_ROOM_LEAST;
-    return limit.rlim_cur < STACK_ROOM_MOST ? limit.rlim_cur : STACK_ROOM_MOST;
-}
-
 /* Addresses below a stack that it may grow into: as far as the kernel would have let it, and not onto another mapping. */
 static void stack_extend(struct codelet *codelet, uint64_t floor, uint64_t start)
 {
-    uint64_t room = pcere_stack_room();
-    if (start - floor < room + STACK_GUARD_BYTES)
-        room = start - floor > STACK_GUARD_BYTES ? start - floor - STACK_GUARD_BYTES : 0;
-    room &= ~(codelet->plan->page_bytes - 1);
+    uint64_t room = plan_stack_room(start - floor, codelet->plan->page_bytes);
     if (room)
         mmap((void *)(start - room), room, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
