@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 42u
+#define PLAN_VERSION 43u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -304,6 +304,7 @@ struct plan_result {
     _Atomic uint32_t told;          /* threads that told where they are, or that they are nowhere in the program */
     uint32_t threads;               /* of the team that ran */
     int32_t signal;
+    uint32_t runtime_aborted;       /* 1: of SIGABRT, that the OpenMP runtime itself called abort */
     uint64_t fault_address;
     uint64_t collision_start, collision_end;
     uint64_t written_pages, dropped_pages;      /* restored, and made absent again, between repetitions */

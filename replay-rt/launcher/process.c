@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ATTEMPTS = 21, POLL_MS = 100, POLL_BLIND_MS = 1 };
+enum { ATTEMPTS = 21, RUNTIME_ABORTS_MOST = 3, POLL_MS = 100, POLL_BLIND_MS = 1 };
 
 static uint64_t clock_ns(void)
 {
@@ -177,6 +177,9 @@ static enum pcere_status crash_explain(const struct process *process, const stru
     const struct store_external *library = result->fault_address && process->externals ? external_table_library(process->externals, result->fault_address) : NULL;
     if (library)
         return library_explain(process, external_table_name(process->externals, (size_t)(library - process->externals->items)), error);
+    if (result->runtime_aborted)
+        return pcere_fail(error, PCERE_NO, 0, "its words are on standard error; the region may ask for what it cannot do, and LLVM's is known to fail an assertion of its own at times",
+                          "the OpenMP runtime ended the codelet of '%s'", process->region);
     char where[48] = "";
     if (result->fault_address)
         snprintf(where, sizeof where, " at address 0x%llx", (unsigned long long)result->fault_address);
@@ -246,6 +249,14 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
     return pcere_fail(error, PCERE_NO, 0, NULL, "region '%s' ended its process with status %d", process->region, WEXITSTATUS(status));
 }
 
+/* Other addresses may be free; and LLVM's OpenMP runtime ends a process by an assertion of its own now and then (loops with schedule(dynamic), where threads lose
+ * their processors: llvm-project's issue 54422), the program no less than its codelet. */
+static bool deserves_another(const struct plan_result *result, int *runtime_aborts)
+{
+    uint32_t state = atomic_load(&result->state);
+    return state == PLAN_COLLIDED || (state == PLAN_CRASHED && result->runtime_aborted && ++*runtime_aborts < RUNTIME_ABORTS_MOST);
+}
+
 /* Wait for the result, or the end. */
 static enum pcere_status outcome_take(const struct process *process, pid_t child, int done, struct pcere_error *error)
 {
@@ -289,6 +300,7 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
     uint64_t start_ns = clock_ns();
     enum pcere_status status = PCERE_OK;
     struct pcere_error last = {0};        /* of an attempt: a later one may go well */
+    int runtime_aborts = 0;
     if (is_to_stop(process))
         return stop_explain(process, error);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -310,9 +322,9 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         }
         atomic_store(&result->held, 0);
         status = outcome_take(process, child, done, &last);
-        if (!status || atomic_load(&result->state) != PLAN_COLLIDED)
+        if (!status || !deserves_another(result, &runtime_aborts))
             break;
-        if (stood_by) {
+        if (stood_by && atomic_load(&result->state) == PLAN_COLLIDED) {
             process->standby->off = true;
             standby_end(process->standby);
         }

@@ -55,7 +55,7 @@ struct process {
 /* The same for the process that stays, with process->plan, which is its own: what its policy asks for is measured next. */
 enum pcere_status process_go_on(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error);
 
-/* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times.
+/* Run to the end; plan->plan->result holds the outcome. A collision of addresses starts it again, another twenty times, and the OpenMP runtime's abort twice.
  * *ret_wall_ns: from start to end, all attempts together. PCERE_NO: it crashed, hung, ended early, or could not do what the plan
  * asks. PCERE_REFUSED: the addresses stay taken. PCERE_SYSTEM: it could not be started. */
 enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_ns, struct pcere_error *error);

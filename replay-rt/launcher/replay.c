@@ -315,7 +315,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
             break;
         }
         if (status) {
-            if (threads > captured && atomic_load(&plan.plan->result.state) == PLAN_CRASHED)
+            if (threads > captured && atomic_load(&plan.plan->result.state) == PLAN_CRASHED && !plan.plan->result.runtime_aborted)
                 more_threads_hint(&failure, captured, threads);
             *error = failure;
             break;

@@ -22,6 +22,7 @@ enum { SIGNAL_STACK_BYTES = 1 << 16, FRAMES = 64, BACKTRACE_SECONDS = 5, NAME_BY
 int omp_get_thread_num(void);
 
 static struct codelet *watched;
+static const void *runtime_object, *library_object;   /* where the OpenMP runtime and the C library begin, or NULL */
 
 __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 {
@@ -50,6 +51,29 @@ static void backtrace_print(ucontext_t *context)
         if (unw_step(&cursor) <= 0)
             return;
     }
+}
+
+static const void *object_of(const void *address)
+{
+    Dl_info there;
+    return address && dladdr(address, &there) ? there.dli_fbase : NULL;
+}
+
+/* Did the OpenMP runtime call abort? LLVM's does where it finds itself in a state that it holds for impossible. */
+static bool is_runtimes_abort(int number, ucontext_t *context)
+{
+    unw_cursor_t cursor;
+    const void *object = library_object;
+    unw_word_t address = 0;
+    if (number != SIGABRT || !runtime_object || runtime_object == object_of(&watched) || unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME))
+        return false;
+    for (int i = 0; i < FRAMES && object == library_object; i++) {
+        unw_get_reg(&cursor, UNW_REG_IP, &address);
+        object = object_of((const void *)address);
+        if (unw_step(&cursor) <= 0)
+            break;
+    }
+    return object == runtime_object;
 }
 
 /* An instruction that the processor does not have, and not one by which programs trap on purpose. */
@@ -83,8 +107,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
     if (pcere_guard_missed())
         pcere_guard_missed_end();
     plan->result.signal = number;
+    plan->result.runtime_aborted = is_runtimes_abort(number, context);
     plan->result.fault_address = number == SIGSEGV || number == SIGBUS ? (uint64_t)info->si_addr : 0;
-    say("codelet %s: %s", pcere_plan_string(plan, plan->region), strsignal(number));
+    say("codelet %s: %s%s", pcere_plan_string(plan, plan->region), strsignal(number), plan->result.runtime_aborted ? " by the OpenMP runtime, which another process may be spared" : "");
     if (plan->result.fault_address)
         say(" at address 0x%llx", (unsigned long long)plan->result.fault_address);
     say("\n");
@@ -154,6 +179,8 @@ void pcere_crash_watch(struct codelet *codelet)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
     watched = codelet;
+    runtime_object = object_of(dlsym(RTLD_NEXT, "__kmpc_fork_call"));
+    library_object = object_of(dlsym(RTLD_NEXT, "abort"));
     pcere_crash_watch_thread();
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)

@@ -45,6 +45,58 @@ for made in "beside one that another process makes" "nor is one made where there
 done
 exec 9<&-
 
+# ---- the OpenMP runtime's own abort ----------------------------------------------------------------------------------------------
+# LLVM's does by chance. Here a library in its place lets it end as many codelets as the file `ends` says.
+compile looping <<'C'
+static int v[1000];
+int main(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) v[i]++;
+    return v[7] != 1;
+}
+C
+mkdir place
+run env LD_LIBRARY_PATH="$PWD/place" "$PCERE" capture --all-classes -o looping.pcere ./looping
+says "a program is captured" 0
+cat >ends.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+void __kmpc_error(void *, int, const char *);
+static int ends;
+__attribute__((constructor)) static void count(void)
+{
+    char text[16] = "";
+    FILE *file = strcmp(program_invocation_short_name, "codelet") ? NULL : fopen("ends", "r+");
+    if (file && fgets(text, sizeof text, file) && *text > '0') { ends = 1; rewind(file); fputc(*text - 1, file); }
+    if (file) fclose(file);
+}
+void __kmpc_for_static_init_4(void *where, int thread, int kind, int *last, int *low, int *high, int *stride, int step, int chunk)
+{
+    void (*next)(void *, int, int, int *, int *, int *, int *, int, int) = dlsym(RTLD_NEXT, "__kmpc_for_static_init_4");
+    if (ends) __kmpc_error(0, 2, "in a state that it holds for impossible");
+    next(where, thread, kind, last, low, high, stride, step, chunk);
+}
+C
+# linked against a library without a name, so that the runtime is found by its path
+"$CLANG" -shared -x c /dev/null -o place/real.so && "$CLANG" -shared -fPIC -O1 ends.c "$PWD/place/real.so" -Wl,--no-as-needed,-soname,libomp.so.5 -o place/libomp.so.5 &&
+    cp "$("$CLANG" -print-file-name=libomp.so)" place/real.so || exit 1
+echo 2 >ends
+run "$PCERE" verify looping.pcere --threads 2
+says "a codelet that the OpenMP runtime ends is tried again, twice" 0 out 'main@looping.c:.*identical' err 'Aborted by the OpenMP runtime'
+holds "and twice it was" grep -q '^0' ends
+echo 2 >ends
+run "$PCERE" replay looping.pcere --threads 1,2 --repeat 2
+says "likewise where it is timed" 0 out "main@looping.c.*$(samples 2)"
+echo 9 >ends
+run "$PCERE" verify looping.pcere --threads 2
+says "where that does not help, it is said who ended it" 1 out "the OpenMP runtime ended the codelet of 'main@looping.c:4'"
+holds "after three attempts" grep -q '^6' ends
+rm ends
+
 # ---- a launcher that is killed ---------------------------------------------------------------------------------------------------
 compile endless <<'C'
 #include <unistd.h>
