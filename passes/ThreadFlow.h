@@ -7,12 +7,14 @@
 //   ThreadWalk.cpp   instructions become classes and edges     ThreadSources.cpp   what is a number of threads, or a thread's
 //   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
+//   ThreadValues.cpp  numbers that each thread set for itself
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
 #define PCERE_PASSES_THREADFLOW_H
 
 #include "MemoryClasses.h"
+#include "ThreadOwn.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -140,7 +142,11 @@ private:
 
   // ThreadOwn.cpp
   bool keepsOwn() const;
-  void findOwnMemory();
+  void findOwn();
+  void findOwnMemory(llvm::ArrayRef<OwnUses> Of);
+
+  // ThreadValues.cpp
+  void findOwnValues(const OwnWalk &Walk, llvm::ArrayRef<OwnUses> Of);
 
   Facts &facts(unsigned N);
   const Facts *known(unsigned N);               ///< null: nothing

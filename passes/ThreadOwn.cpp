@@ -8,6 +8,8 @@
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
+#include "ThreadOwn.h"
+
 #include "BareBitcode.h"
 #include "KnownCalls.h"
 #include "ThreadCalls.h"
@@ -23,42 +25,11 @@ using namespace llvm;
 
 namespace pcere {
 
-namespace {
-
-/// Bytes of a variable of which each thread has a copy.
-struct Place {
-  const GlobalVariable *V = nullptr;
-  uint64_t Start = 0, Bytes = 0;
-  bool meets(const Place &Other) const { return V == Other.V && Start < Other.Start + Other.Bytes && Other.Start < Start + Bytes; }
-};
-
-/// What the functions of a region do with such variables.
-struct OwnUses {
-  SmallVector<Place, 8> Checked, Led; ///< pointers that are compared; that lead somewhere
-  SmallVector<std::pair<Place, const Instruction *>, 8> Filled; ///< that are set, and where
-};
-
-class OwnWalk {
-public:
-  explicit OwnWalk(const Module &M) : Layout(M.getDataLayout()) {
-    for (const GlobalVariable &V : M.globals())
-      if (V.isThreadLocal())
-        Wrapped.insert({demangle(V.getName().str()), &V});
-  }
-  void look(const Instruction &I, OwnUses &Uses) const;
-
-private:
-  const GlobalVariable *variable(const Value &Base) const;
-  enum Where { Itself, OrCopies };
-  Place place(const Value &Pointer, uint64_t Bytes, Where Looked, unsigned Depth = 0) const;
-  void lookAtLoad(const LoadInst &Load, OwnUses &Uses) const;
-  void lookAtCall(const CallBase &Call, OwnUses &Uses) const;
-
-  const DataLayout &Layout;
-  StringMap<const GlobalVariable *> Wrapped; ///< by names as people read them
-};
-
-} // namespace
+OwnWalk::OwnWalk(const Module &M) : Layout(M.getDataLayout()) {
+  for (const GlobalVariable &V : M.globals())
+    if (V.isThreadLocal())
+      Wrapped.insert({demangle(V.getName().str()), &V});
+}
 
 const GlobalVariable *OwnWalk::variable(const Value &Base) const {
   static constexpr StringRef Wrapper = "thread-local wrapper routine for ";
@@ -90,7 +61,6 @@ static const Value *copiedFrom(const Value &Copy) {
   return From;
 }
 
-/// V is null: no such variable's, or it is not known which bytes.
 Place OwnWalk::place(const Value &Pointer, uint64_t Bytes, Where Looked, unsigned Depth) const {
   static constexpr unsigned DepthMost = 2;
   if (!Pointer.getType()->isPointerTy())
@@ -115,6 +85,9 @@ Place OwnWalk::place(const Value &Pointer, uint64_t Bytes, Where Looked, unsigne
 
 /// A pointer that is compared with another one, or taken for a number, may be one that leads nowhere.
 void OwnWalk::lookAtLoad(const LoadInst &Load, OwnUses &Uses) const {
+  if (Load.getType()->isIntegerTy() || Load.getType()->isFloatingPointTy())
+    if (Place From = place(*Load.getPointerOperand(), Layout.getTypeStoreSize(Load.getType()).getKnownMinValue(), Itself); From.V)
+      Uses.Numbers.push_back({From, &Load});
   Place From = Load.getType()->isPointerTy() ? place(*Load.getPointerOperand(), Layout.getPointerSize(), OrCopies) : Place();
   if (!From.V)
     return;
@@ -184,43 +157,40 @@ static std::string readable(const GlobalVariable &V) {
 }
 
 bool ThreadFlow::keepsOwn() const {
-  for (const GlobalVariable &V : M.globals())
-    if (V.isThreadLocal() && !V.getValueType()->isIntegerTy() && !V.getValueType()->isFloatingPointTy())
-      return true;
+  if (any_of(M.globals(), [](const GlobalVariable &V) { return V.isThreadLocal(); }))
+    return true;
   const Function *Copies = M.getFunction("__kmpc_threadprivate_cached");
   return Copies && !Copies->use_empty();
 }
 
-void ThreadFlow::findOwnMemory() {
+std::string ownReason(StringRef What, const Place &At, const Instruction &By) {
+  std::string Where = sourcePlace(By.getDebugLoc());
+  return (What + " in another region (" + readable(*At.V) + (Where.empty() ? "" : ", at " + Where) + ")").str();
+}
+
+void ThreadFlow::findOwn() {
   OwnWalk Walk(M);
-  const DataLayout &Layout = M.getDataLayout();
   DenseMap<const Function *, OwnUses> OfFunction;
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
       Walk.look(I, OfFunction[&F]);
   std::vector<OwnUses> Of(Microtasks.size());
   for (size_t K = 0; K < Microtasks.size(); ++K)
-    for (const Function *F : Microtasks[K].Reached) {
-      const OwnUses &Uses = OfFunction[F];
-      Of[K].Checked.append(Uses.Checked.begin(), Uses.Checked.end());
-      Of[K].Filled.append(Uses.Filled.begin(), Uses.Filled.end());
-      Of[K].Led.append(Uses.Led.begin(), Uses.Led.end());
-    }
-  auto Filler = [&](size_t K, const Place &At) -> const Instruction * {
-    for (auto [To, I] : Of[K].Filled)
-      if (To.meets(At))
-        return I;
-    return nullptr;
-  };
+    for (const Function *F : Microtasks[K].Reached)
+      Of[K].append(OfFunction[F]);
+  findOwnMemory(Of);
+  findOwnValues(Walk, Of);
+}
+
+void ThreadFlow::findOwnMemory(ArrayRef<OwnUses> Of) {
+  const DataLayout &Layout = M.getDataLayout();
   auto ReasonOf = [&](size_t K) -> std::string {
     for (const Place &At : Of[K].Led) {
-      if (any_of(Of[K].Checked, [&](const Place &Known) { return Known.meets(At); }) || Filler(K, At) || !isNullFirst(At, Layout))
+      if (any_of(Of[K].Checked, [&](const Place &Known) { return Known.meets(At); }) || Of[K].filler(At) || !isNullFirst(At, Layout))
         continue;
       for (size_t Other = 0; Other < Microtasks.size(); ++Other)
-        if (const Instruction *By = Other == K ? nullptr : Filler(Other, At)) {
-          std::string Where = sourcePlace(By->getDebugLoc());
-          return "memory that each thread made for itself in another region (" + readable(*At.V) + (Where.empty() ? "" : ", at " + Where) + ")";
-        }
+        if (const Instruction *By = Other == K ? nullptr : Of[Other].filler(At))
+          return ownReason("memory that each thread made for itself", At, *By);
     }
     return "";
   };

@@ -129,7 +129,7 @@ bool ThreadFlow::run() {
   if (Asks)
     followCounts();
   if (Keeps)
-    findOwnMemory();
+    findOwn();
   return true;
 }
 

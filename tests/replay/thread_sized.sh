@@ -51,6 +51,21 @@ for flags in -O2 "-O2 -fnoopenmp-use-tls" -O0; do
     says "$flags: the others run" 0
 done
 
+# Numbers that each thread set in another region, and that end a loop or say where it works: threads beyond the captured ones have what the program starts with.
+for flags in -O2 "-O2 -fnoopenmp-use-tls" "-O3 -march=native" -O0; do
+    program numbers thread_numbers.cpp
+    captured numbers --force
+    run "$PCERE" regions --json numbers.pcere
+    is "$flags: numbers that each thread set for itself are flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+        "as_many_as_given as_many_as_steps by_its_number by_its_pace from_low_to_high"
+    holds "$flags: by name" \
+        jq -e 'any(.regions[]; .function == "as_many_as_steps" and (.thread_sized | test("numbers that each thread set for itself in another region \\(steps, at thread_numbers.cpp:[0-9]+\\)")))' .out
+    run "$PCERE" replay --repeat 1 --threads 2 numbers.pcere as_many_as_steps
+    says "$flags: and refused with more threads" 1 err 'holds for at most 1 thread.*steps, at thread_numbers.cpp'
+    run "$PCERE" replay --repeat 1 --threads 2 numbers.pcere sets_it_first has_it_set moves_its_cursor as_it_begins draws counts gets_a_copy first_thread_alone
+    says "$flags: the others run" 0
+done
+
 cat >kept_make.c <<'END'
 #include <stdlib.h>
 double *kept;
