@@ -80,14 +80,22 @@ TARGET_EXPORT size_t malloc_usable_size(void *block)
     return target_fresh_owns(block) ? target_fresh_bytes(block) : target_next.usable(block);
 }
 
-/* A program's block, where one of the two is of a captured region. A replay moves whatever was there before the region: so does this. */
+/* A block that is large enough already. The C library leaves it where it is, and so does a replay, where sizes stand in front of blocks. */
+static bool stays(const void *block, bool fresh)
+{
+    if (!target_fresh_is_open() || target_fresh_is_new(block))
+        return fresh;
+    return !target_allocator_is_foreign();
+}
+
+/* A program's block, where one of the two is of a captured region. A replay moves whatever was there before the region and grows: so does this. */
 static void *realloc_fresh(void *block, size_t bytes)
 {
     bool fresh = block && target_fresh_owns(block);
     if (!fresh && !target_fresh_is_open())
         return target_next.realloc(block, bytes);
     size_t usable = block ? malloc_usable_size(block) : 0;
-    if (fresh && bytes && bytes <= usable && target_fresh_is_open() == target_fresh_is_new(block))
+    if (bytes && block && bytes <= usable && stays(block, fresh))
         return block;
     void *moved = bytes || !block ? malloc(bytes) : NULL;
     if (moved && block)

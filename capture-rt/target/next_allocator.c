@@ -103,10 +103,14 @@ bool target_allocator_is_ours(void)
 
 bool target_allocator_is_foreign(void)
 {
+    static enum { UNKNOWN, FOREIGN, LIBRARYS } known;
     void *next;
+    if (known != UNKNOWN)
+        return known == FOREIGN;
     if (target_next.malloc == first_malloc)
         functions_find();
     memcpy(&next, &target_next.malloc, sizeof next);
     /* Some allocators are called __libc_malloc, too. */
-    return !target_allocator_is_ours() || target_object_of(next) != target_object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+    known = !target_allocator_is_ours() || target_object_of(next) != target_object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")) ? FOREIGN : LIBRARYS;
+    return known == FOREIGN;
 }

@@ -232,6 +232,8 @@ void pcere_memory_learn_drops(struct memory *memory);
 void pcere_memory_drop(struct memory *memory);
 /* Protection of the mapping that holds the address; 0 where there is none. */
 uint32_t pcere_memory_protection(const struct memory *memory, uint64_t address);
+/* The first copy that ends behind the address; the number of copies: none does. */
+uint64_t pcere_memory_copy_from(const struct memory *memory, uint64_t address);
 /* Change captured memory for good: later restoring keeps it, comparing leaves it out. False: there is no such page. */
 bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *bytes, size_t count);
 /* What restored memory has at an address: NULL if it is absent or all zero there. Borrowed. */
@@ -554,6 +556,18 @@ int pcere_heap_posix_memalign(void *(*memalign_by)(size_t alignment, size_t byte
 /* Bytes from there to the end of the captured memory around it; 0: it is this process's. */
 size_t pcere_heap_captured(const void *block);
 void pcere_heap_openmp(void);         /* find what the OpenMP runtime's functions of that kind are forwarded to */
+
+/* grown.c. Large blocks of this memory move by their pages, in codelets that are timed. */
+void pcere_grown_begin(const struct memory *memory);
+/* A captured block of `known` bytes as one of `bytes`, more than these; its captured memory is as at the region's start then. NULL: it has to be copied. */
+void *pcere_grown_make(const void *block, size_t known, size_t bytes);
+/* realloc() and free() of such a block; false: it is none. *ret_block: NULL where there is no memory. */
+bool pcere_grown_again(void *block, size_t bytes, void **ret_block);
+bool pcere_grown_free(void *block);
+/* A run begins: nobody has those of the last one any more. */
+void pcere_grown_run(void);
+/* Whole pages of captured memory, to where memory of this process is mapped: moved, or copied. */
+void pcere_grown_move(uint64_t from, uint64_t end, uint64_t to);
 
 /* mappings.c, called by pcere_heap_protect(): the region's madvise(), munmap() and mremap() treat these as what they were in the program. */
 void pcere_mappings_protect(const struct plan_mapping *mappings, size_t count);

@@ -1,6 +1,6 @@
 /* replay-rt/target/heap.c - captured heap blocks may be freed and grown, although no allocator of this process knows them.
  *
- * Freed: nothing happens, the block is part of what is restored. Grown: copied into a block of this process. The old size stands in
+ * Freed: nothing happens, the block is part of what is restored. Grown: copied into a block of this process, or moved (grown.c). The old size stands in
  * front of a block, where the GNU C library keeps it; with another allocator as much is copied as the new block holds. Weak: program_heap.c takes
  * their place where the program's executable has an allocator.
  */
@@ -74,8 +74,10 @@ __attribute__((constructor)) static bool next_find(void)
 
 void pcere_heap_enter(bool running)
 {
-    if (running)
+    if (running) {
         pcere_reclaim_run();
+        pcere_grown_run();
+    }
     atomic_store_explicit(&region_runs, running, memory_order_relaxed);
 }
 
@@ -104,7 +106,7 @@ static const struct plan_mapping *release(void *block)
         captured_release(block, mapping);
     else if (block && pcere_made_owns(block))
         pcere_made_free(block);
-    else if (block && next_find() && next.free)
+    else if (!pcere_grown_free(block) && block && next_find() && next.free)
         next.free(block);
     return mapping;
 }
@@ -127,15 +129,23 @@ void *pcere_heap_grow(void *block, size_t bytes)
         return pcere_made_grow(block, bytes);
     if (!block && pcere_made_serves())
         return malloc(bytes);
+    void *again = NULL;
+    if (!mapping && pcere_grown_again(block, bytes, &again))
+        return again;
     if (!mapping) {
         void *moved = next_find() && next.realloc ? next.realloc(block, bytes) : block ? NULL : malloc(bytes);
         if (pcere_heap_in_region() && moved != block)
             pcere_reclaim_freed(block);
         return moved;
     }
-    captured_release(block, mapping);
-    void *grown = bytes ? malloc(bytes) : NULL;
     size_t known = captured_bytes(block, mapping);
+    if (bytes && bytes <= known && !sizes_unknown)
+        return block;                 /* the C library leaves it where it is */
+    captured_release(block, mapping);
+    void *moved = bytes && !sizes_unknown ? pcere_grown_make(block, known, bytes) : NULL;
+    if (moved)
+        return moved;
+    void *grown = bytes ? malloc(bytes) : NULL;
     if (grown)
         memcpy(grown, block, known < bytes ? known : bytes);
     if (grown || !bytes)

@@ -1,7 +1,7 @@
 /* replay-rt/target/mappings.c - a region may give back the contents of captured memory (madvise), unmap and move it (munmap, mremap), although
  * it is mapped in another way here: as private pages of a file, which dropping would bring back, and at addresses that restoring needs.
  *
- * Dropped and unmapped: fresh zero pages take its place until it is restored. Moved or grown: its content is copied to memory of this process.
+ * Dropped and unmapped: fresh zero pages take its place until it is restored. Moved or grown: its pages move to memory of this process, or their content is copied (grown.c).
  * Protected in another way (mprotect): so it stays until the region is over; then it can be compared and restored, and has the capture's protection when
  * the region begins again.
  */
@@ -113,7 +113,7 @@ static void *grow(uint64_t start, size_t old_bytes, size_t new_bytes, int flags)
     void *grown = mmap(NULL, new_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (grown == MAP_FAILED)
         return MAP_FAILED;
-    memcpy(grown, (const void *)start, old_bytes);
+    pcere_grown_move(start, start + old_bytes, (uint64_t)grown);
     return zero(start, start + old_bytes, 0) ? grown : MAP_FAILED;
 }
 

@@ -519,21 +519,17 @@ uint32_t pcere_memory_protection(const struct memory *memory, uint64_t address)
     return memory->mappings[i].protection | (pcere_mapping_changes_protection(&memory->mappings[i]) ? PROT_READ | PROT_WRITE : 0);
 }
 
+uint64_t pcere_memory_copy_from(const struct memory *memory, uint64_t address)
+{
+    uint64_t page_bytes = memory->codelet->plan->page_bytes;
+    BISECT(low, 0, memory->codelet->plan->before.count, i, memory->copies[i].address + memory->copies[i].pages * page_bytes <= address);
+    return low;
+}
+
 const struct plan_copy *pcere_memory_copy(const struct memory *memory, uint64_t address)
 {
-    uint64_t low = 0, high = memory->codelet->plan->before.count;
-    uint64_t page_bytes = memory->codelet->plan->page_bytes;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const struct plan_copy *copy = &memory->copies[middle];
-        if (copy->address + copy->pages * page_bytes <= address)
-            low = middle + 1;
-        else if (copy->address > address)
-            high = middle;
-        else
-            return copy;
-    }
-    return NULL;
+    uint64_t i = pcere_memory_copy_from(memory, address);
+    return i < memory->codelet->plan->before.count && memory->copies[i].address <= address ? &memory->copies[i] : NULL;
 }
 
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address)

@@ -671,6 +671,7 @@ _Noreturn void pcere_codelet_run(struct codelet *codelet)
     if (!pcere_memory_is_mapped(&run.memory, plan->stack_pointer - 1))
         pcere_plan_end(codelet, PLAN_FAILED, "the captured stack is not among the captured memory");
     pcere_heap_protect(run.memory.mappings, plan->mappings.count, plan->foreign_allocator, &plan->result.heap_releases);
+    pcere_grown_begin(&run.memory);
     pcere_levels_enter(codelet, run_all, &run);
     pcere_plan_end(codelet, PLAN_FAILED, "no thread came to the region");
 }
