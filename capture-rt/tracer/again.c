@@ -45,13 +45,18 @@ static uint64_t kept_pages(const void *context, size_t region, uint64_t invocati
     return kept ? kept->rewritten_pages : 0;
 }
 
-static struct capture_invocation *invocation_of(struct capture_run *run, const struct kept *kept)
+static struct capture_invocation *numbered(struct capture_run *run, size_t index, uint64_t number)
 {
-    struct capture_region *region = kept->region < run->region_count ? &run->regions[kept->region] : NULL;
+    struct capture_region *region = index < run->region_count ? &run->regions[index] : NULL;
     for (size_t i = 0; region && i < region->list_count; i++)
-        if (region->list[i].number == kept->invocation)
+        if (region->list[i].number == number)
             return &region->list[i];
     return NULL;
+}
+
+static struct capture_invocation *invocation_of(struct capture_run *run, const struct kept *kept)
+{
+    return numbered(run, kept->region, kept->invocation);
 }
 
 static void waits_mark(const struct session *session, struct capture_run *run)
@@ -64,6 +69,11 @@ static void waits_mark(const struct session *session, struct capture_run *run)
         invocation->waited_ns = kept->gathered ? kept->waited_ns : 0;
         invocation->gathered = kept->gathered;
         invocation->large_pages = kept->large_pages;
+    }
+    for (size_t i = 0; i < session->held_count; i++) {
+        struct capture_invocation *invocation = numbered(run, session->held[i].region, session->held[i].invocation);
+        if (invocation)
+            invocation->held_ns = session->held[i].ns;
     }
 }
 

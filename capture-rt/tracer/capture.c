@@ -526,6 +526,7 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     }
     session_log_await(&session);
     kept_done(&session);
+    free(session.held);
     libraries_done(&session.libraries);
     free(session.library_names);
     externals_done(&session.externals);

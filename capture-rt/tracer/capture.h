@@ -35,6 +35,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     size_t region;               /* in the run's regions */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */
     uint64_t waited_ns;          /* of one that was stopped at: how long a thread of the program waited for a processor meanwhile, at most; 0: unknown, or it did not */
+    uint64_t held_ns;            /* the same: how long it waited for threads that were held for it, working: it polled */
     uint64_t large_pages;        /* of one that was stopped at: of large blocks that it freed and allocated again, which the program's malloc may map anew each time, and the capture did not */
     bool gathered;               /* the same: several threads were stopped, which come together anew behind the stop */
     bool nested;                 /* inside another parallel region */

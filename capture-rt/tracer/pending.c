@@ -82,13 +82,22 @@ uint64_t pending_cpu_ns(const struct session *session)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* So long the invocation waited for threads that were held, and nobody worked: time that is none of its own. A wait that works (polling) cannot be told. */
-static void idle_take(struct session *session, const struct pending *pending, uint64_t now_ns)
+/* So long the invocation waited for threads that were held, and nobody worked: time that is none of its own. Returns it. */
+static uint64_t idle_take(struct session *session, const struct pending *pending, uint64_t held_ns)
 {
-    uint64_t cpu_ns = pending_cpu_ns(session), held_ns = now_ns - pending->held_ns;
+    uint64_t cpu_ns = pending_cpu_ns(session);
     if (cpu_ns == UINT64_MAX || pending->held_cpu_ns == UINT64_MAX || cpu_ns < pending->held_cpu_ns || cpu_ns - pending->held_cpu_ns > held_ns)
-        return;
-    __atomic_fetch_add(&session->log.log->stall_ns, held_ns - (cpu_ns - pending->held_cpu_ns), __ATOMIC_RELAXED);
+        return 0;
+    uint64_t idle_ns = held_ns - (cpu_ns - pending->held_cpu_ns);
+    __atomic_fetch_add(&session->log.log->stall_ns, idle_ns, __ATOMIC_RELAXED);
+    return idle_ns;
+}
+
+/* What is left is its work and a wait that works (polling), which cannot be told apart. */
+static void held_note(struct session *session, const struct pending *pending, uint64_t busy_ns)
+{
+    if (array_reserve(&session->held, &session->held_capacity, session->held_count + 1, sizeof *session->held))
+        session->held[session->held_count++] = (struct held){pending->region, pending->codelet.invocation, busy_ns};
 }
 
 void pending_watch(struct session *session)
@@ -99,7 +108,7 @@ void pending_watch(struct session *session)
         if (!pending->hold || now_ns < pending->deadline_ns)
             continue;
         pending->expired = true;
-        idle_take(session, pending, now_ns);
+        held_note(session, pending, now_ns - pending->held_ns - idle_take(session, pending, now_ns - pending->held_ns));
         expired_tell(session);
         freeze_let_go(&session->freeze, pending->hold);
         pending->hold = 0;

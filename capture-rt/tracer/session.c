@@ -347,6 +347,7 @@ static void session_reset(struct session *session)
     session->gap_ns = session->answered_ns = 0;
     session->pending = NULL;
     session->pending_count = session->pending_capacity = 0;
+    session->held_count = 0;
     session->facts = (struct map_facts){0};
     session->earlier_stalls_ns = session->result->stall_ns;
 }

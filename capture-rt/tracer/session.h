@@ -64,7 +64,9 @@ struct session {
     unsigned differing;              /* captured invocations, of all runs, with other arguments than in the first */
     unsigned restless[CAPTURE_REGIONS_MAX];     /* invocations by region, of all runs, before which the other threads did not calm */
     bool restless_any;
-    bool waited[CAPTURE_REGIONS_MAX];           /* an invocation did not end in the first run while other threads were held for it */
+    unsigned waited[CAPTURE_REGIONS_MAX];       /* invocations by region that did not end in the first run while other threads were held for them */
+    struct held { size_t region; uint64_t invocation, ns; } *held;       /* invocations of this run that worked while they waited for threads that were held, and how long */
+    size_t held_count, held_capacity;
     struct callpath other_callpath;  /* of threads that may have to be held */
     struct kept *kept;               /* captured invocations that have ended, of all runs */
     size_t kept_count, kept_capacity;
@@ -156,6 +158,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
 uint64_t session_reserve_bytes(uint64_t bytes);
 
 #define SESSION_RESTLESS_MOST 3          /* invocations of a region that are tried in vain */
+#define SESSION_WAITS_MOST 3             /* ... in the first run; the second one, which knows how long they take, tries those that it needs */
 
 /* Wait until the last run's log has been given back: before another one, and at the end. */
 void session_log_await(struct session *session);

@@ -188,7 +188,7 @@ enum pcere_status session_wants(struct session *session, const struct capture_me
     if (!name)
         return pcere_fail_memory(error, "a region's name");
     *ret_wanted = region_matches(name, session->options->pattern) && !kept_find(session, message->region, message->invocation) &&
-                  session->restless[message->region] < SESSION_RESTLESS_MOST;
+                  session->restless[message->region] < SESSION_RESTLESS_MOST && session->waited[message->region] < SESSION_WAITS_MOST;
     session->log.log->histories[message->region].unwanted = !*ret_wanted;
     free(name);
     return PCERE_OK;

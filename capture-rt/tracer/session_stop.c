@@ -408,7 +408,8 @@ static enum pcere_status expired_serve(struct session *session, struct pending *
         close(tracking);
     session_answer(session, CAPTURE_ANSWER_GO);
     if (session->choosing) {        /* perhaps it takes long by itself: a second run knows how long to wait */
-        session->waited[pending->region] = true;
+        if (++session->waited[pending->region] >= SESSION_WAITS_MOST)
+            session->log.log->histories[pending->region].unwanted = true;
         pending_drop(session, pending);
         return PCERE_OK;
     }

@@ -48,7 +48,7 @@ struct disturbance { double cost_ns, waited_ns, resumed_ns; };
 static struct disturbance disturbance_of(const struct capture_invocation *invocation, uint64_t faults, uint64_t fault_ns)
 {
     bool gathered = invocation->gathered && invocation->number > 1;      /* the first one takes longer by itself */
-    return (struct disturbance){(double)(faults * fault_ns), (double)invocation->waited_ns, gathered ? RESUMED_MOST_NS : 0};
+    return (struct disturbance){(double)(faults * fault_ns), (double)(invocation->waited_ns + invocation->held_ns), gathered ? RESUMED_MOST_NS : 0};
 }
 
 /* Could an invocation have taken own_ns that takes like_ns by itself, so disturbed? What a stop leaves is soon over: of an invocation of
@@ -202,7 +202,7 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
     }
     bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
     double off = disturbed.cost_ns + (alone ? disturbed.waited_ns : 0);
-    uint64_t most_ns = own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
+    uint64_t most_ns = invocation->held_ns ? own_ns - 1 : own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
     uint64_t doubt_ns = known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2;
     return (struct estimate){own_ns - off_ns, doubt_ns + invocation->large_pages * fault_ns, 0};

@@ -256,6 +256,25 @@ static void waited_alone(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, 3000000);
 }
 
+/* Two that polled while the threads that they poll for were held: as long as their like, or what is left. */
+static void polled_while_held(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    for (int i = 0; i < 20; i++)
+        add(&f, i == 9 ? 1001500 : 1000 + (uint64_t)i, 7)->stopped = i == 9;
+    f.list[9].held_ns = 1000000000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT(us_of(&f, 10) > 1000 && us_of(&f, 10) < 1020);
+    CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
+    fixture_init(&f);
+    add(&f, 1001500, 7)->stopped = true;
+    f.list[0].held_ns = 1000000000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 1), 1500);
+    CU_ASSERT(f.run.uncertain_ns > 1500000);
+}
+
 static void first_touch_stays(void)
 {
     struct fixture f;
@@ -550,6 +569,7 @@ static const struct unit_test tests[] = {
     {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
     {"nor is what it takes to gather its team anew", team_gathered_anew},
     {"where nothing is like it, waits are taken off and leave a doubt", waited_alone},
+    {"one that polled while other threads were held takes what its like take, or what is left", polled_while_held},
     {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
     {"what a fault costs is the machine's", faults_that_are_dear},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
