@@ -401,6 +401,21 @@ static void foreign_compare(struct files *before, const struct files *after)
                 before->used = after->foreign[i];
 }
 
+/* How many bytes positions of files went on by that were read. The rest was read at places of their own (pread), or from what was opened meanwhile. */
+static uint64_t positions_passed(const struct files *before, const struct files *after)
+{
+    uint64_t passed = 0;
+    for (size_t i = 0, j = 0; i < before->count; i++) {
+        const struct store_descriptor *descriptor = &before->descriptors[i];
+        while (j < after->count && after->descriptors[j].number < descriptor->number)
+            j++;
+        if (descriptor->kind == STORE_DESCRIPTOR_FILE && descriptor->marks & STORE_DESCRIPTOR_READ && j < after->count &&
+            after->descriptors[j].number == descriptor->number && after->descriptors[j].offset > descriptor->offset)
+            passed += after->descriptors[j].offset - descriptor->offset;
+    }
+    return passed;
+}
+
 void files_compare(struct files *before, const struct files *after)
 {
     uint64_t read_bytes = after->read_bytes - before->read_bytes, written_bytes = after->written_bytes - before->written_bytes;
@@ -418,6 +433,7 @@ void files_compare(struct files *before, const struct files *after)
         else
             descriptor->marks |= marks_of_channel(descriptor, facts, &after->facts[j], read, written);
     }
+    before->read_elsewhere = read_bytes > positions_passed(before, after);
     for (size_t i = 0; i < before->stream_count; i++)
         for (size_t j = 0; j < after->stream_count; j++)
             if (before->streams[i].address == after->streams[j].address && before->streams[i].descriptor == after->streams[j].descriptor)
@@ -516,14 +532,14 @@ enum pcere_status files_obstacle(const struct files *before, char **ret_reason, 
 
 /* ---- contents -------------------------------------------------------------------------------------------------------------- */
 
-static bool wants_content(const struct store_descriptor *descriptor, bool changing)
+static bool wants_content(const struct files *files, const struct store_descriptor *descriptor, bool changing)
 {
     bool reads = (descriptor->flags & O_ACCMODE) == O_RDWR || (descriptor->flags & O_ACCMODE) == O_RDONLY;
     bool may_change = (descriptor->flags & O_ACCMODE) == O_RDWR;
     if (descriptor->kind != STORE_DESCRIPTOR_FILE || !reads || descriptor->marks & STORE_DESCRIPTOR_CONTENT || descriptor->number == 1 ||
         descriptor->number == 2 || descriptor->bytes > FILES_CONTENT_BYTES_MOST)
         return false;
-    return changing ? may_change : !may_change && descriptor->marks & STORE_DESCRIPTOR_READ;
+    return changing ? may_change : !may_change && (files->read_elsewhere || descriptor->marks & STORE_DESCRIPTOR_READ);
 }
 
 static enum pcere_status content_read(pid_t pid, const struct store_descriptor *descriptor, unsigned char *to, struct pcere_error *error)
@@ -568,7 +584,7 @@ enum pcere_status files_contents(pid_t pid, struct files *files, bool changing, 
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; status == PCERE_OK && i < files->count; i++) {
         struct store_descriptor *descriptor = &files->descriptors[i];
-        if (!wants_content(descriptor, changing))
+        if (!wants_content(files, descriptor, changing))
             continue;
         uint64_t pages = (descriptor->bytes + page_bytes - 1) / page_bytes;
         unsigned char *data = calloc(pages + 1, page_bytes);

@@ -308,4 +308,30 @@ done
 is "the others are replayed" "$(json '[.codelets[] | select(.identical) | .region | split("@")[0]] | sort | join(" ")')" "raises removes works"
 is "what the region removes stays" "$(cat removed.txt)" kept
 holds "nothing was started" test ! -e started.txt
+
+# Read at places of its own: no position of the file moves.
+compile places <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static int values[1000];
+int main(void)
+{
+    long sum = 0;
+    int file = open("table.bin", O_RDONLY);
+    if (file < 0) return 1;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 1000; i++) {
+        if (pread(file, &values[i], sizeof values[i], 4 * (999 - i)) != sizeof values[i]) sum -= 1000000;
+        sum += values[i];
+    }
+    return puts(sum == 499500 ? "PASS" : "FAIL") < 0;
+}
+END
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<1000i", *range(1000)))' >table.bin
+run "$PCERE" capture --all-classes ./places
+says "a region reads at places of its own" 0 out PASS
+rm table.bin
+run "$PCERE" verify --threads 1,2 places.pcere
+says "a small file that it read so is in the store" 0 out 'identical'
 finish
