@@ -272,7 +272,7 @@ struct store_codelet {
     size_t word_count;
     struct store_mapping *mappings;  size_t mapping_count;
     struct store_run *before;    size_t before_count;     /* memory at the region's start: ascending, not overlapping */
-    struct store_run *after;     size_t after_count;      /* pages whose content differs after the region (absent before: included) */
+    struct store_run *after;     size_t after_count;      /* pages whose content differs after the region (absent before: included), and others that are known to have been written */
     struct store_run *made;      size_t made_count;       /* after the region: pages of what it allocated (docs/format/store.md), none of which any mapping has; the first holds the first block's size */
     struct store_alias *aliases; size_t alias_count;      /* ascending by `address`, not overlapping; no run has a page there, and no original lies there */
     bool has_after;              /* false: the end was not seen (exit inside the region), so that it cannot be verified */

@@ -66,6 +66,27 @@ bool run_list_difference(const struct run_list *before, const struct run_list *a
     return true;
 }
 
+bool run_list_union(const struct run_list *left, const struct run_list *right, uint64_t page_bytes, struct run_list *ret_list)
+{
+    struct run_list result = {0};
+    uint64_t end = 0;                /* of what is there already */
+    for (size_t i = 0, j = 0; i < left->count || j < right->count;) {
+        bool first = j == right->count || (i < left->count && left->runs[i].address <= right->runs[j].address);
+        const struct store_run *run = first ? &left->runs[i++] : &right->runs[j++];
+        uint64_t known = end > run->address ? (end - run->address) / page_bytes : 0;
+        if (known >= run->count)
+            continue;
+        struct store_run rest = {run->address + known * page_bytes, number_at(run, known), run->count - known};
+        if (!run_list_add(&result, rest, page_bytes)) {
+            run_list_done(&result);
+            return false;
+        }
+        end = rest.address + rest.count * page_bytes;
+    }
+    *ret_list = result;
+    return true;
+}
+
 bool run_list_inside(const struct run_list *list, const struct store_mapping *mappings, size_t count, uint64_t page_bytes,
                      struct run_list *ret_list)
 {

@@ -320,6 +320,18 @@ static uint64_t rewritten(const struct session *session, const struct pending *p
     return session->snapshotter.pagemap.tracking >= 0 && pages > new ? pages - new : 0;
 }
 
+/* What has other content than before, and what was written although it has the same: a replay makes both its own beforehand. */
+static bool changed_find(const struct session *session, const struct pending *pending, struct run_list *ret_changed)
+{
+    struct run_list differing = {0}, written = {0};
+    uint64_t page_bytes = session->manifest.page_size;
+    bool enough = run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &differing) &&
+                  snapshotter_written(&session->snapshotter, &written) && run_list_union(&differing, &written, page_bytes, ret_changed);
+    run_list_done(&differing);
+    run_list_done(&written);
+    return enough;
+}
+
 /* `made_high`: what the region allocated lies below. */
 static enum pcere_status after_end(struct session *session, struct pending *pending, const struct files *files, uint64_t made_high, struct pcere_error *error)
 {
@@ -329,7 +341,7 @@ static enum pcere_status after_end(struct session *session, struct pending *pend
     pending_name(session, pending);
     struct run_list changed, after = {0}, made = {0};
     uint64_t page_bytes = session->manifest.page_size;
-    if (!run_list_difference(&pending->before, &session->snapshotter.last, page_bytes, &changed))
+    if (!changed_find(session, pending, &changed))
         return pcere_fail_memory(error, "the list of pages");
     pending->rewritten_pages = rewritten(session, pending);
     /* What the region mapped itself, a replay maps elsewhere; where that lies, nobody can tell but for what it allocated. */

@@ -20,6 +20,8 @@ bool run_list_add(struct run_list *list, struct store_run run, uint64_t page_byt
 bool run_list_append(struct run_list *list, const struct store_run *runs, size_t count);
 /* Pages of `after` whose number differs from that in `before`, or that `before` lacks. False: no memory. */
 bool run_list_difference(const struct run_list *before, const struct run_list *after, uint64_t page_bytes, struct run_list *ret_list);
+/* The pages of both, which agree where they have the same ones. False: no memory. */
+bool run_list_union(const struct run_list *left, const struct run_list *right, uint64_t page_bytes, struct run_list *ret_list);
 /* The pages of `list` that lie in one of the mappings (ascending). False: no memory. */
 bool run_list_inside(const struct run_list *list, const struct store_mapping *mappings, size_t count, uint64_t page_bytes,
                      struct run_list *ret_list);
@@ -76,6 +78,8 @@ enum pcere_status snapshotter_track(struct snapshotter *snapshotter, int trackin
 bool snapshotter_spares_faults(const struct snapshotter *snapshotter);
 /* Bytes of the newest snapshot that are in chunks which are not calm. */
 uint64_t snapshotter_restless_bytes(const struct snapshotter *snapshotter);
+/* Pages of the newest snapshot that were written since the one before, whatever they hold now, as far as that was tracked. False: no memory. */
+bool snapshotter_written(const struct snapshotter *snapshotter, struct run_list *ret_list);
 /* The program stands still: bring snapshotter->last up to date, and track what is written from now on: to all of it, or, where faults are spared and `all` is false, to
  * what is calm, and to what was tracked and has not been released. What is not tracked is read at the next stop, whoever wrote it. PCERE_NO: the
  * program is gone. PCERE_SYSTEM, or what the store says. On failure no later snapshot can be trusted. */

@@ -188,6 +188,30 @@ void snapshotter_learn(struct snapshotter *snapshotter)
     free(changed.chunks);
 }
 
+static bool chunk_was_tracked(const struct snapshotter *snapshotter, const struct snapshot_chunk *chunk)
+{
+    return chunk ? chunk->was_tracked : snapshotter->tracked_all;
+}
+
+bool snapshotter_written(const struct snapshotter *snapshotter, struct run_list *ret_list)
+{
+    struct store_mapping *written = NULL;
+    size_t count = 0, capacity = 0;
+    bool enough = true, tracked;
+    for (size_t i = 0; snapshotter->pagemap.tracking >= 0 && i < snapshotter->span_count && enough; i++) {
+        const struct snapshot_span *span = &snapshotter->spans[i];
+        uint64_t end = span->address + span->pages * snapshotter->page_bytes;
+        for (uint64_t at = span->address, next; at < end && enough; at = next) {
+            next = stretch_end(snapshotter, at, end, chunk_was_tracked, &tracked);
+            if (tracked && (enough = array_reserve(&written, &capacity, count + 1, sizeof *written)))
+                written[count++] = (struct store_mapping){.start = at, .end = next};
+        }
+    }
+    enough = enough && run_list_inside(&snapshotter->last, written, count, snapshotter->page_bytes, ret_list);
+    free(written);
+    return enough;
+}
+
 uint64_t snapshotter_restless_bytes(const struct snapshotter *snapshotter)
 {
     uint64_t bytes = 0;

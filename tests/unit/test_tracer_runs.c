@@ -141,6 +141,38 @@ static void difference_at_random(void)
     }
 }
 
+/* Of two parts of one snapshot, page by page. */
+static void union_at_random(void)
+{
+    enum { PAGES = 64 };
+    srand(2);
+    for (int round = 0; round < 2000; round++) {
+        struct run_list lists[2] = {{0}, {0}}, result;
+        bool wanted[PAGES] = {false}, right = true;
+        uint64_t numbers[PAGES], count = 0, next = 0;
+        for (uint64_t i = 0; i < PAGES; i++) {
+            numbers[i] = rand() % 4 ? (i && numbers[i - 1] != STORE_PAGE_ZERO ? numbers[i - 1] + 1 : 7 * i) : rand() % 2 ? STORE_PAGE_ZERO : 1000 + 3 * i;
+            for (int side = 0; side < 2; side++)
+                if (rand() % 3) {
+                    add(&lists[side], i, numbers[i], 1);
+                    wanted[i] = true;
+                }
+            count += wanted[i];
+        }
+        CU_ASSERT_TRUE_FATAL(run_list_union(&lists[0], &lists[1], PAGE, &result));
+        for (size_t i = 0; i < result.count; i++)
+            for (uint64_t j = 0; j < result.runs[i].count; j++) {
+                uint64_t at = result.runs[i].address / PAGE + j;
+                right &= at >= next && wanted[at] && numbers[at] == (result.runs[i].page == STORE_PAGE_ZERO ? STORE_PAGE_ZERO : result.runs[i].page + j);
+                next = at + 1;
+            }
+        CU_ASSERT_TRUE(right && run_list_pages(&result) == count);
+        run_list_done(&lists[0]);
+        run_list_done(&lists[1]);
+        run_list_done(&result);
+    }
+}
+
 static void inside(void)
 {
     struct run_list list = {0}, result;
@@ -189,6 +221,7 @@ static const struct unit_test tests[] = {
     {"runs of another list are appended as they are, and the next goes on with the last", appending},
     {"a difference holds what changed and what was absent, and nothing else", difference},
     {"a difference is right page by page on random snapshots", difference_at_random},
+    {"a union has the pages of both once, on random parts of a snapshot", union_at_random},
     {"pages outside the mappings are left out", inside},
     {"pages at second addresses are left out", outside},
     {"ranges that overlap or touch become one", ranges},

@@ -44,7 +44,7 @@ static void grow(int step)
 #pragma omp parallel for
     for (int i = 0; i < 8; i++) {
         size_t bytes = (size_t)1 << (3 * i);
-        blocks[i] = static_cast<char *>(std::realloc(blocks[i], bytes + (size_t)step));
+        blocks[i] = static_cast<char *>(std::realloc(blocks[i], bytes + 64 * (size_t)step));
         std::memset(blocks[i], i, bytes);
         void *aligned = nullptr;
         if (posix_memalign(&aligned, 256, bytes) == 0)
