@@ -134,6 +134,14 @@ bool measured_precision(const struct store_sample *sample, double *ret_ratio)
     return room;
 }
 
+static bool any_interrupted(const struct store_sample *sample)
+{
+    bool any = false;
+    for (size_t i = 0; i < sample->sample_count && !any; i++)
+        any = is_interrupted(sample, i);
+    return any;
+}
+
 struct statistics_interval measured_interval(const struct store_sample *sample, const double *sorted, size_t count, size_t processes)
 {
     double typical_ns = measured_typical_ns(sample, sorted, count), ratio = INFINITY;
@@ -141,7 +149,7 @@ struct statistics_interval measured_interval(const struct store_sample *sample, 
         return statistics_shots_interval(sorted, count);
     if (processes >= MEASURED_PROCESSES_ENOUGH && measured_precision(sample, &ratio) && isfinite(ratio))
         return (struct statistics_interval){.low = fmax(typical_ns * (1 - ratio), 0), .high = typical_ns * (1 + ratio), .confidence = 0.95};
-    return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes);
+    return measured_is_crowded(sample) ? statistics_means_interval(sorted, count, processes) : statistics_repetitions_interval(sorted, count, processes, !any_interrupted(sample));
 }
 
 static bool may_be_light(const struct store_class *class)

@@ -170,12 +170,18 @@ double statistics_student_quantile(size_t freedom)
     return z + (z * z * z + z) / (4 * (double)freedom);
 }
 
+/* `ratio` of the mean is assumed for the spread, and counts as so many degrees of freedom. */
+static double moderated_half(const double *values, size_t count, double ratio, size_t assumed)
+{
+    double mean = statistics_mean(values, count), own = statistics_variation_ratio(values, count), freedom = (double)(count - 1);
+    double variance = ((double)assumed * ratio * ratio + freedom * own * own) / ((double)assumed + freedom);
+    return statistics_student_quantile(assumed + count - 1) * sqrt(variance / (double)count) * fabs(mean);
+}
+
 double statistics_shots_half(const double *values, size_t count)
 {
     assert(count > 0);
-    double mean = statistics_mean(values, count), own = statistics_variation_ratio(values, count), freedom = (double)(count - 1);
-    double variance = (STATISTICS_SHOT_ASSUMED * STATISTICS_SHOT_RATIO * STATISTICS_SHOT_RATIO + freedom * own * own) / (STATISTICS_SHOT_ASSUMED + freedom);
-    return statistics_student_quantile(STATISTICS_SHOT_ASSUMED + count - 1) * sqrt(variance / (double)count) * fabs(mean);
+    return moderated_half(values, count, STATISTICS_SHOT_RATIO, STATISTICS_SHOT_ASSUMED);
 }
 
 struct statistics_interval statistics_shots_interval(const double *values, size_t count)
@@ -184,9 +190,9 @@ struct statistics_interval statistics_shots_interval(const double *values, size_
     return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
 }
 
-static double student_half(const double *values, size_t count, double mean)
+static double student_half(const double *values, size_t count, size_t assumed)
 {
-    return count < 2 ? 1.96 * STATISTICS_SINGLE_RATIO * mean : statistics_student_quantile(count - 1) * statistics_variation_ratio(values, count) * mean / sqrt((double)count);
+    return count < 2 ? 1.96 * STATISTICS_SINGLE_RATIO * statistics_mean(values, count) : moderated_half(values, count, STATISTICS_SINGLE_RATIO, assumed);
 }
 
 static double process_half(size_t processes, double middle)
@@ -196,16 +202,16 @@ static double process_half(size_t processes, double middle)
 
 struct statistics_interval statistics_means_interval(const double *values, size_t count, size_t processes)
 {
-    double mean = statistics_mean(values, count), half = hypot(student_half(values, count, mean), process_half(processes, mean));
+    double mean = statistics_mean(values, count), half = hypot(student_half(values, count, 0), process_half(processes, mean));
     return (struct statistics_interval){.low = fmax(mean - half, 0), .high = mean + half, .confidence = 0.95};
 }
 
-struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes)
+struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes, bool quiet)
 {
     enum { ENOUGH = 6 };
     struct statistics_interval interval = statistics_median_interval(sorted, count, 0.95);
     double median = statistics_median(sorted, count), low = median - interval.low, high = interval.high - median;
-    double process = process_half(processes, median), student = count < ENOUGH ? student_half(sorted, count, statistics_mean(sorted, count)) : 0;
+    double process = process_half(processes, median), student = count < ENOUGH ? student_half(sorted, count, quiet ? STATISTICS_SINGLE_ASSUMED : 0) : 0;
     return (struct statistics_interval){
         .low = fmax(median - hypot(fmax(low, student), process), 0), .high = median + hypot(fmax(high, student), process), .confidence = 0.95};
 }

@@ -69,10 +69,11 @@ double statistics_shots_half(const double *values, size_t count);
 struct statistics_interval statistics_shots_interval(const double *values, size_t count);
 
 /* The same of whole repetitions, made by so many processes: their median, with the interval of order statistics; fewer than 6 reach as far as Student's t says, too, since two or
- * three say little of where others would be. One says nothing of that: STATISTICS_SINGLE_RATIO is taken, which held 91 to 94 of 100 single runs. Widened by what processes
- * differ of themselves, the less, the more there are. */
+ * three say little of where others would be. One says nothing of that: STATISTICS_SINGLE_RATIO is taken, which held 91 to 94 of 100 single runs. Where nothing interrupted them
+ * (`quiet`), that counts as STATISTICS_SINGLE_ASSUMED degrees of freedom beside their own. Widened by what processes differ of themselves, the less, the more there are. */
 #define STATISTICS_SINGLE_RATIO 0.05
-struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes);
+#define STATISTICS_SINGLE_ASSUMED 2
+struct statistics_interval statistics_repetitions_interval(const double *sorted, size_t count, size_t processes, bool quiet);
 
 /* The same around their mean, where that counts: by Student's t, however many there are. */
 struct statistics_interval statistics_means_interval(const double *values, size_t count, size_t processes);

@@ -130,12 +130,13 @@ static void intervals_cover(void)
 static void few_repetitions_are_not_certain(void)
 {
     const double one[] = {100};
-    struct statistics_interval interval = statistics_repetitions_interval(one, 1, 1);
+    struct statistics_interval interval = statistics_repetitions_interval(one, 1, 1, true);
     CU_ASSERT_DOUBLE_EQUAL(interval.high, 100 + 196 * hypot(STATISTICS_SINGLE_RATIO, STATISTICS_PROCESS_RATIO), 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(interval.low, 200 - interval.high, 1e-9);
     uint64_t state = 11;
-    for (size_t count = 1; count <= 9; count += count < 3 ? 1 : 3) {
-        size_t covered = 0, tried = 4000;
+    for (size_t round = 0; round < 10; round++) {
+        static const size_t counts[] = {1, 2, 3, 6, 9};
+        size_t covered = 0, tried = 4000, count = counts[round / 2];
         for (size_t t = 0; t < tried; t++) {
             double values[9], offset = 0;
             for (size_t k = 0; k < 12; k++)
@@ -147,13 +148,16 @@ static void few_repetitions_are_not_certain(void)
                 values[i] = 1000 * (1 + STATISTICS_PROCESS_RATIO * offset + 0.03 * values[i]);
             }
             statistics_sort(values, count);
-            interval = statistics_repetitions_interval(values, count, 1);
+            interval = statistics_repetitions_interval(values, count, 1, round % 2);
             covered += interval.low <= 1000 && 1000 <= interval.high;
         }
         CU_ASSERT(covered * 1000 >= tried * 940);
     }
     const double many[] = {98, 99, 99, 100, 100, 100, 101, 101, 102};
-    struct statistics_interval alone = statistics_repetitions_interval(many, 9, 1), several = statistics_repetitions_interval(many, 9, 100);
+    struct statistics_interval alone = statistics_repetitions_interval(many, 9, 1, true), several = statistics_repetitions_interval(many, 9, 100, true);
+    /* Two that nothing interrupted are not as uncertain as if nothing were known of repetitions: their own spread alone makes that 0 to 200. */
+    const double two[] = {94, 106};
+    CU_ASSERT(statistics_repetitions_interval(two, 2, 1, true).low > 80 && statistics_repetitions_interval(two, 2, 1, false).low < 30);
     CU_ASSERT(alone.low < several.low && several.low < 99 && several.low > 98.7 && alone.high - 100 < 7);
 }
 
