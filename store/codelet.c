@@ -216,7 +216,10 @@ static const char *check_files(const struct store_codelet *codelet, uint64_t pag
     int32_t floor = -1;
     for (size_t i = 0; i < codelet->descriptor_count; i++) {
         const struct store_descriptor *descriptor = &codelet->descriptors[i];
-        if (descriptor->number <= floor)
+        bool folder = !i && descriptor->number == STORE_DESCRIPTOR_FOLDER;
+        if (folder && (descriptor->kind != STORE_DESCRIPTOR_DIRECTORY || descriptor->path[0] != '/'))
+            return "its working directory is none";
+        if (!folder && descriptor->number <= floor)
             return "descriptors are not ascending";
         if (descriptor->kind < STORE_DESCRIPTOR_FILE || descriptor->kind > STORE_DESCRIPTOR_OTHER)
             return "a descriptor is of unknown kind";
@@ -227,7 +230,7 @@ static const char *check_files(const struct store_codelet *codelet, uint64_t pag
         const char *wrong = check_contents(codelet, descriptor, page_bytes, page_count);
         if (wrong)
             return wrong;
-        floor = descriptor->number;
+        floor = folder ? -1 : descriptor->number;
     }
     for (size_t i = 0; i < codelet->stream_count; i++)
         if (codelet->streams[i].kind > STORE_STREAM_STDERR || codelet->streams[i].address > UINT64_MAX - STORE_STREAM_BYTES)

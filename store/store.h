@@ -228,6 +228,7 @@ struct store_key {               /* of pthread_key_create */
 
 enum store_descriptor_kind { STORE_DESCRIPTOR_FILE = 1, STORE_DESCRIPTOR_DIRECTORY, STORE_DESCRIPTOR_PIPE, STORE_DESCRIPTOR_SOCKET,
                              STORE_DESCRIPTOR_TERMINAL, STORE_DESCRIPTOR_DEVICE, STORE_DESCRIPTOR_OTHER /* epoll, timers, ... */ };
+#define STORE_DESCRIPTOR_FOLDER (-100)   /* as AT_FDCWD */
 enum {                           /* marks of a descriptor */
     STORE_DESCRIPTOR_READ = 1,   /* the region read from it */
     STORE_DESCRIPTOR_WRITTEN = 2,
@@ -236,7 +237,7 @@ enum {                           /* marks of a descriptor */
 };
 
 struct store_descriptor {        /* a file that was open at the region's start; 512 bytes */
-    int32_t number;
+    int32_t number;              /* STORE_DESCRIPTOR_FOLDER, the first one if it is there: the program's working directory */
     uint32_t kind;               /* enum store_descriptor_kind */
     uint32_t flags;              /* of open(2): O_ACCMODE, O_APPEND, ... */
     uint32_t marks;

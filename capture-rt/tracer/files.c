@@ -138,6 +138,26 @@ static bool descriptor_add(const struct folders *folders, int number, struct fil
     return true;
 }
 
+/* Where names of files begin that the region opens: the program may have gone elsewhere since it began. */
+static bool folder_add(pid_t pid, struct files *files)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    struct folders folders = {.descriptors = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    if (folders.descriptors < 0)
+        return true;
+    bool enough = array_reserve(&files->descriptors, &files->capacity, 1, sizeof *files->descriptors) &&
+                  array_reserve(&files->facts, &files->fact_capacity, 1, sizeof *files->facts);
+    if (enough) {
+        files->descriptors[0] = (struct store_descriptor){.number = STORE_DESCRIPTOR_FOLDER, .kind = STORE_DESCRIPTOR_DIRECTORY};
+        files->facts[0] = (struct file_facts){0};
+        path_read(&folders, "cwd", 1, &files->descriptors[0]);
+        files->count = files->descriptors[0].path[0] != '\0';
+    }
+    close(folders.descriptors);
+    return enough;
+}
+
 static int number_compare(const void *left, const void *right)
 {
     const int *a = left, *b = right;
@@ -287,7 +307,7 @@ static bool streams_read(pid_t pid, const struct capture_log *log, struct files 
 enum pcere_status files_read(pid_t pid, const struct capture_log *log, int own, struct files *ret_files, struct pcere_error *error)
 {
     struct files files = {0};
-    if (!descriptors_read(pid, own, log->stop.tracking_sent, &files) || !streams_read(pid, log, &files)) {
+    if (!folder_add(pid, &files) || !descriptors_read(pid, own, log->stop.tracking_sent, &files) || !streams_read(pid, log, &files)) {
         files_done(&files);
         return pcere_fail_memory(error, "the list of open files");
     }

@@ -227,11 +227,20 @@ static struct plan_table streams_add(struct text *out, const struct store_codele
     return table;
 }
 
+/* Where the program was when the region began. */
+static const char *directory_of(const struct store_codelet *codelet, const struct store_manifest *manifest)
+{
+    bool known = codelet->descriptor_count && codelet->descriptors[0].number == STORE_DESCRIPTOR_FOLDER;
+    return known ? codelet->descriptors[0].path : manifest->working_directory;
+}
+
 static void descriptors_add(struct text *out, struct text *strings, const struct store_codelet *codelet, struct replay_plan *plan)
 {
     plan->descriptors = table_add(out, NULL, 0, 0);
     for (size_t i = 0; i < codelet->descriptor_count; i++) {
         const struct store_descriptor *from = &codelet->descriptors[i];
+        if (from->number < 0)
+            continue;                 /* the working directory */
         struct plan_descriptor descriptor = {.number = from->number, .flags = from->flags, .offset = from->offset, .bytes = from->bytes,
                                              .content_first = from->content_first, .content_count = from->content_count};
         struct text what = {0};
@@ -328,7 +337,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     for (uint32_t i = 0; i < plan->level_count; i++)
         plan->levels[i] = (struct plan_level){codelet->setting.levels[i].team, codelet->setting.levels[i].number};
     plan->region = string_add(&strings, codelet->region);
-    plan->directory = string_add(&strings, manifest->working_directory);
+    plan->directory = string_add(&strings, directory_of(codelet, manifest));
     plan->locale = string_add(&strings, codelet->locale ? codelet->locale : "");
     plan->does_io = codelet->does_io;
     plan->ended_ns = codelet->ended_ns;

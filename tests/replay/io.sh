@@ -334,4 +334,28 @@ says "a region reads at places of its own" 0 out PASS
 rm table.bin
 run "$PCERE" verify --threads 1,2 places.pcere
 says "a small file that it read so is in the store" 0 out 'identical'
+
+# The program goes elsewhere before its regions open files by relative names.
+compile away <<'END'
+#include <stdio.h>
+#include <unistd.h>
+static long sum;
+int main(void)
+{
+    if (chdir("case")) return 1;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 8; i++) {
+        FILE *file = fopen("part", "r");
+        int value = -1000;
+        if (file && fscanf(file, "%d", &value) == 1) sum += value;
+        if (file) fclose(file); else sum -= 1000;
+    }
+    return puts(sum == 56 ? "PASS" : "FAIL") < 0;
+}
+END
+mkdir -p case && echo 7 >case/part
+run "$PCERE" capture --all-classes ./away
+says "a region opens files where the program went" 0 out PASS
+run "$PCERE" verify --threads 1,2 away.pcere
+says "its replays find them there" 0 out 'identical'
 finish
