@@ -19,6 +19,8 @@
 #define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
 #define CAPTURED_MORE 5u                /* but for two at its beginning */
 #define PATH_WORDS 64u                  /* of the stack, looked through for return addresses */
+#define FIRST_STACK_BYTES ((uintptr_t)128 << 20)        /* below the first stack's end the kernel maps nothing else; farther away may be a stack of the program's own (makecontext), of which */
+#define PAGE_BYTES 4096u                /* ... only the page is known to be there in which it is */
 #define NEAR_NS 2000000u                /* after a stop, in which little is written: another one costs less */
 #define HURRY_PART 4u                   /* of what is granted at once: until so much is spent, nothing waits */
 #define KEPT_PART 2u                    /* what turns out to weigh nothing is forgotten when more than this part of its purse is spent */
@@ -51,6 +53,8 @@ static uint64_t path_hash(const struct capture_log *log, uintptr_t stack_pointer
     const uintptr_t *words = (const uintptr_t *)stack_pointer;
     if (stack_pointer >= end || stack_pointer % sizeof *words)
         return hash;                    /* another thread's stack, whose end is not known */
+    if (end - stack_pointer >= FIRST_STACK_BYTES)
+        end = stack_pointer + PAGE_BYTES - stack_pointer % PAGE_BYTES;
     uintptr_t count = (end - stack_pointer) / sizeof *words;
     for (uintptr_t i = 0; i < PATH_WORDS && i < count; i++)
         if (words[i] >= log->text_low && words[i] < log->text_high)

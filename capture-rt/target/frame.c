@@ -6,6 +6,11 @@
 #include "capture-rt/target/target.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096 };      /* the smallest */
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -18,6 +23,19 @@ static uintptr_t stack_end(const struct target_state *state, uintptr_t address)
     return address < end && end - address < TARGET_STACK_MOST ? end : 0;
 }
 
+/* As far as it can be read: what lies between this thread's stack and its end may be a stack of the program's own (makecontext), with nothing behind it. */
+static size_t memory_read(uintptr_t address, size_t bytes, void *to)
+{
+    struct iovec local = {to, bytes}, pages[2] = {{(void *)address, bytes}, {0}};
+    size_t first = PAGE_BYTES - address % PAGE_BYTES;
+    if (first < bytes) {
+        pages[0].iov_len = first;
+        pages[1] = (struct iovec){(char *)address + first, bytes - first};
+    }
+    long got = syscall(SYS_process_vm_readv, getpid(), &local, 1L, pages, first < bytes ? 2L : 1L, 0L);
+    return got > 0 ? (size_t)got : 0;
+}
+
 void target_frame_keep(struct target_state *state, const struct target_open *open)
 {
     struct target_frame *frame = &state->frame;
@@ -26,8 +44,7 @@ void target_frame_keep(struct target_state *state, const struct target_open *ope
     frame->word_count = 0;
     if (!end)
         return;
-    frame->bytes = end - open->stack_pointer < sizeof frame->copy ? end - open->stack_pointer : sizeof frame->copy;
-    memcpy(frame->copy, (const void *)open->stack_pointer, frame->bytes);
+    frame->bytes = memory_read(open->stack_pointer, end - open->stack_pointer < sizeof frame->copy ? end - open->stack_pointer : sizeof frame->copy, frame->copy);
     frame->open = open;
     target_fork_due = TARGET_FORK_FRAME;
 }

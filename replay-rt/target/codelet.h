@@ -175,6 +175,8 @@ enum page_state {
 
 /* Answers are read in batches and kept until the next refresh. One thread at a time. */
 enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes);
+/* Of an address that may be anywhere, for which a batch would be read in vain: asked each time. */
+enum page_state pcere_pagemap_state_alone(uint64_t address, uint64_t page_bytes);
 void pcere_pagemap_refresh(void);
 /* The first pages from `from` to `end`, which follow each other and are not absent (unknown ones count); there may be more behind them. False: all are absent. Kept as above. */
 bool pcere_pagemap_run(uint64_t from, uint64_t end, uint64_t page_bytes, struct plan_range *ret_run);

@@ -102,7 +102,7 @@ static bool is_renamed_pointer(const struct memory *memory, uint64_t address, co
     for (int i = 0; i < 2; i++)
         if (pointers[i] < 1u << 16 || pointers[i] >= UINT64_C(1) << 47 || pcere_memory_is_mapped(memory, pointers[i]))
             return false;
-    return pcere_pagemap_state(pointers[1] & ~(memory->codelet->plan->page_bytes - 1), memory->codelet->plan->page_bytes) != PAGE_ABSENT
+    return pcere_pagemap_state_alone(pointers[1] & ~(memory->codelet->plan->page_bytes - 1), memory->codelet->plan->page_bytes) != PAGE_ABSENT
            && !pcere_externals_differ(memory->codelet, pointers[0], pointers[1]);
 }
 
@@ -130,7 +130,7 @@ static bool is_own_thread(const struct memory *memory, const unsigned char *expe
         return false;
     if (own < page_bytes || own >= UINT64_C(1) << 47 || own % sizeof own || own % page_bytes > page_bytes - block_bytes || pcere_memory_is_mapped(memory, own))
         return false;
-    bool readable = own == (uint64_t)(uintptr_t)__builtin_thread_pointer() || pcere_pagemap_state(own - own % page_bytes, page_bytes) == PAGE_OWN;
+    bool readable = own == (uint64_t)(uintptr_t)__builtin_thread_pointer() || pcere_pagemap_state_alone(own - own % page_bytes, page_bytes) == PAGE_OWN;
     return readable && is_thread_block(own);
 }
 

@@ -53,6 +53,15 @@ static bool is_open(void)
     return descriptor >= 0;
 }
 
+static enum page_state state_of(uint64_t entry)
+{
+    if (entry & ENTRY_SWAPPED)
+        return PAGE_OWN;
+    if (!(entry & ENTRY_PRESENT))
+        return PAGE_ABSENT;
+    return entry & ENTRY_OF_FILE ? PAGE_OF_FILE : PAGE_OWN;
+}
+
 enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes)
 {
     uint64_t page = address / page_bytes;
@@ -67,12 +76,17 @@ enum page_state pcere_pagemap_state(uint64_t address, uint64_t page_bytes)
         if (!entry_count)
             return PAGE_UNKNOWN;
     }
-    uint64_t entry = entries[page - entry_first];
-    if (entry & ENTRY_SWAPPED)
+    return state_of(entries[page - entry_first]);
+}
+
+enum page_state pcere_pagemap_state_alone(uint64_t address, uint64_t page_bytes)
+{
+    uint64_t entry;
+    if (is_shared(address))
         return PAGE_OWN;
-    if (!(entry & ENTRY_PRESENT))
-        return PAGE_ABSENT;
-    return entry & ENTRY_OF_FILE ? PAGE_OF_FILE : PAGE_OWN;
+    if (!is_open() || pread(descriptor, &entry, sizeof entry, (off_t)(address / page_bytes * sizeof entry)) != sizeof entry)
+        return PAGE_UNKNOWN;
+    return state_of(entry);
 }
 
 /* Which pages are there, without what each of them is: a third of the time. */
