@@ -54,14 +54,17 @@ static bool interval_reaches(const struct interval *interval, long double value)
 /* What rounding moves, it moves the same way again, but for the order of additions. */
 static bool repeats(const struct rounded *rounded, const struct rounded_value *value, const struct interval *first)
 {
-    struct interval second;
-    if (!rounded->again.down)
-        return true;
-    if (!interval_find(rounded->again.down, rounded->again.up, value, &second))
-        return false;
-    long double most = fminl(first->width, second.width) / 4;
-    return fabsl(value_in(rounded->replay.down, value) - value_in(rounded->again.down, value)) <= most
-           && fabsl(value_in(rounded->replay.up, value) - value_in(rounded->again.up, value)) <= most;
+    bool same = true;
+    for (size_t i = 0; i < rounded->again_count && same; i++) {
+        const struct rounded_pair *again = &rounded->again[i];
+        struct interval other;
+        if (!interval_find(again->down, again->up, value, &other))
+            return false;
+        long double most = fminl(first->width, other.width) / 4;
+        same = fabsl(value_in(rounded->replay.down, value) - value_in(again->down, value)) <= most
+               && fabsl(value_in(rounded->replay.up, value) - value_in(again->up, value)) <= most;
+    }
+    return same;
 }
 
 bool rounded_explains(const struct rounded *rounded, const struct rounded_value *value, long double found)

@@ -177,6 +177,17 @@ static void causes_done(struct verify_result *result)
     result->cause_count = 0;
 }
 
+/* Rounding is to explain differences as large as this part of the values: that may be so where terms cancel, and where threads race to a few outcomes. */
+#define MUCH_RATIO 1e-3
+
+static bool explains_much(const struct verify_result *result)
+{
+    bool much = false;
+    for (size_t i = 0; i < result->cause_count && !much; i++)
+        much = result->causes[i].verdict == VERIFY_ROUNDED && result->causes[i].floating && result->causes[i].largest_relative > MUCH_RATIO;
+    return much && result->verdict == VERIFY_ROUNDED;
+}
+
 /* Judge once more, with how far rounding moves each value: at the replay's number of threads and at the capture's, in whose order the original added. */
 static enum pcere_status judge_again(struct verifier *verifier, const struct subject *subject, struct difference_source *source,
                                      const struct difference_list *lists, struct verify_result *result, struct pcere_error *error)
@@ -184,29 +195,35 @@ static enum pcere_status judge_again(struct verifier *verifier, const struct sub
     uint32_t captured = store_manifest(verifier->session.store)->threads, counts[] = {result->threads, captured ? captured : 1};
     size_t kinds = counts[0] == counts[1] ? 1 : 2;
     bool twice = replay_team(&subject->codelet, store_manifest(verifier->session.store), counts[0]) > 1;
-    struct difference_list directed[2][DIRECTIONS] = {0}, again[DIRECTIONS] = {0};
+    struct difference_list directed[2][DIRECTIONS] = {0}, again[ROUNDED_AGAIN_MOST][DIRECTIONS] = {0};
     struct pcere_error ignored;
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; !status && i < kinds * DIRECTIONS; i++)
         status = run_directed(verifier, subject, counts[i / DIRECTIONS], i % DIRECTIONS == UP, &directed[i / DIRECTIONS][i % DIRECTIONS], &ignored);
-    for (size_t i = 0; !status && twice && i < DIRECTIONS; i++)
-        status = run_directed(verifier, subject, counts[0], i == UP, &again[i], &ignored);
-    if (!status) {      /* a region that fails when it is rounded otherwise tells nothing: what was judged stays */
-        const struct difference_list *own = directed[0], *originals = directed[kinds - 1];
-        const struct rounded rounded = {.replay = {&own[DOWN], &own[UP]}, .capture = {&originals[DOWN], &originals[UP]},
-                                        .again = {twice ? &again[DOWN] : NULL, twice ? &again[UP] : NULL}};
+    struct rounded rounded = {.replay = {&directed[0][DOWN], &directed[0][UP]}, .capture = {&directed[kinds - 1][DOWN], &directed[kinds - 1][UP]}};
+    bool failed = status != PCERE_OK;       /* a region that fails when it is rounded otherwise tells nothing: what was judged stays */
+    status = PCERE_OK;
+    for (size_t most = twice; !failed && !status;) {
+        for (size_t i; !failed && (i = rounded.again_count) < most; rounded.again_count += !failed) {
+            rounded.again[i] = (struct rounded_pair){&again[i][DOWN], &again[i][UP]};
+            for (size_t j = 0; j < DIRECTIONS && !failed; j++)
+                failed = run_directed(verifier, subject, counts[0], j == UP, &again[i][j], &ignored) != PCERE_OK;
+        }
+        if (failed && !result->directed)
+            break;
         source->rounded = &rounded;
         causes_done(result);
         result->directed = true;
         status = differences_judge(source, lists, result->runs, result, error);
         source->rounded = NULL;
-    } else {
-        status = PCERE_OK;
+        if (most == ROUNDED_AGAIN_MOST || !twice || !explains_much(result))
+            break;
+        most = ROUNDED_AGAIN_MOST;
     }
     for (size_t i = 0; i < 2 * DIRECTIONS; i++)
         difference_list_done(&directed[i / DIRECTIONS][i % DIRECTIONS]);
-    for (size_t i = 0; i < DIRECTIONS; i++)
-        difference_list_done(&again[i]);
+    for (size_t i = 0; i < ROUNDED_AGAIN_MOST * DIRECTIONS; i++)
+        difference_list_done(&again[i / DIRECTIONS][i % DIRECTIONS]);
     return status;
 }
 

@@ -283,7 +283,7 @@ static enum verify_verdict verdict_twice(double found, const double down_up[4], 
     for (int i = 0; i < (again ? 6 : 4); i++)
         changed(&directed[i], &sample.cells[0].rho, i < 4 ? &down_up[i] : &again[i - 4], sizeof *down_up);
     const struct rounded rounded = {.replay = {&directed[0], &directed[1]}, .capture = {&directed[2], &directed[3]},
-                                    .again = {again ? &directed[4] : NULL, again ? &directed[5] : NULL}};
+                                    .again = {{&directed[4], &directed[5]}}, .again_count = again != NULL};
     struct verify_result result = judged_beside(&list, 1, 1e-15, &rounded);
     enum verify_verdict verdict = result.verdict;
     forget(&result, &list, 1);
