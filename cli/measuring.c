@@ -80,7 +80,7 @@ enum pcere_status cli_program_judge(struct cli *cli, int status, struct pcere_er
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return PCERE_OK;
     char text[CLI_TEXT_MOST];
-    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM))
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGHUP))
         cli->signal = WTERMSIG(status);
     return pcere_fail(error, PCERE_NO, 0, NULL, "the program %s", cli_status_text(text, status));
 }

@@ -282,7 +282,7 @@ const struct cli_verb cli_verb_capture = {
         "included.\n\n"
         "The table of regions goes to standard error, since standard output is the program's. With --json the document goes to "
         "standard output, and what the program prints there goes to standard error.\n\n"
-        "The exit status is 1 if the program fails; codelets that were captured before stay valid. A store that exists is not touched "
+        "The exit status is 1 if the program fails; codelets that were captured before stay valid. SIGTERM and SIGHUP are handed on to the program, and end with exit status 143 and 129. A store that exists is not touched "
         "without --force.",
     .examples = "pcere capture ./cg.A\npcere capture -o /scratch/mg.pcere --regions resid ./mg.B\npcere capture ./solver --tolerance 1e-6 input.dat\npcere capture -o waves.pcere python3 simulate.py\n",
     .options = options, .option_count = sizeof options / sizeof *options, .options_bytes = sizeof(struct capture_words),

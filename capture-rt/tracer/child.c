@@ -92,8 +92,7 @@ struct launch {                  /* all that the new process needs, prepared bef
 /* Runs in the memory of its parent, which waits: calls only what is async-signal-safe. */
 static void launch_run(struct launch *launch)
 {
-    sigaction(SIGINT, &launch->child->before_interrupt, NULL);
-    sigaction(SIGQUIT, &launch->child->before_quit, NULL);
+    program_signals_give(&launch->child->signals);
     for (int i = 0; i < 3; i++)
         if (launch->descriptors[i] != i && dup2(launch->descriptors[i], i) < 0) {
             launch->exec_errno = errno;
@@ -149,19 +148,6 @@ static char **arguments_make(const struct capture_options *options)
     return list;
 }
 
-static void signals_ignore(struct child *child)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGINT, &ignore, &child->before_interrupt);
-    sigaction(SIGQUIT, &ignore, &child->before_quit);
-}
-
-static void signals_restore(struct child *child)
-{
-    sigaction(SIGINT, &child->before_interrupt, NULL);
-    sigaction(SIGQUIT, &child->before_quit, NULL);
-}
-
 enum pcere_status child_start(const struct child_setup *setup, struct child *ret_child, struct pcere_error *error)
 {
     struct child child = {.pidfd = -1};
@@ -180,7 +166,7 @@ enum pcere_status child_start(const struct child_setup *setup, struct child *ret
     for (int i = 0; i < 3; i++)
         launch.descriptors[i] = setup->descriptors[i] >= 0 ? setup->descriptors[i] : null;
 
-    signals_ignore(&child);
+    program_signals_begin(&child.signals);
     child.start_ns = clock_ns();
     child.pid = launch_fork(&launch);
     if (child.pid < 0)
@@ -190,9 +176,10 @@ enum pcere_status child_start(const struct child_setup *setup, struct child *ret
         status = exec_failure(setup->options->program, launch.exec_errno, error);
     }
     if (status != PCERE_OK) {
-        signals_restore(&child);
+        program_signals_end(&child.signals);
         goto done;
     }
+    program_signals_to(child.pid);
     child.randomized = launch.personality_errno != 0;
     child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
     child.environment = recorded.list;
@@ -271,7 +258,7 @@ void child_done(struct child *child)
     child_reap(child, 0);
     if (child->pidfd >= 0)
         close(child->pidfd);
-    signals_restore(child);
+    program_signals_end(&child->signals);
     environment_list_free(child->environment);
     *child = (struct child){.pidfd = -1};
 }

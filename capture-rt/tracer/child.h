@@ -3,8 +3,8 @@
 #define PCERE_CAPTURE_TRACER_CHILD_H
 
 #include "capture-rt/tracer/capture.h"
+#include "core/program_signals.h"
 
-#include <signal.h>
 #include <sys/types.h>
 
 struct child_setup {
@@ -22,7 +22,7 @@ struct child {
     uint64_t peak_bytes;
     bool randomized;             /* ADDR_NO_RANDOMIZE was refused */
     char **environment;          /* what manifest.environment wants to hold */
-    struct sigaction before_interrupt, before_quit;
+    struct program_signals signals;
 };
 
 uint64_t clock_ns(void);         /* CLOCK_MONOTONIC */

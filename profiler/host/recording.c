@@ -3,6 +3,7 @@
 
 #include "core/elf_file.h"
 #include "core/environment.h"
+#include "core/program_signals.h"
 #include "profiler/host/trace_file.h"
 
 #include <errno.h>
@@ -72,21 +73,6 @@ static struct environment environment_make(const struct recording_options *optio
 
 /* ---- the run ------------------------------------------------------------------------------------------------------------------ */
 
-struct signals { struct sigaction interrupt, quit; };
-
-static void signals_ignore(struct signals *before)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGINT, &ignore, &before->interrupt);
-    sigaction(SIGQUIT, &ignore, &before->quit);
-}
-
-static void signals_restore(const struct signals *before)
-{
-    sigaction(SIGINT, &before->interrupt, NULL);
-    sigaction(SIGQUIT, &before->quit, NULL);
-}
-
 static enum pcere_status start_failure(const char *program, int errnum, struct pcere_error *error)
 {
     bool system = errnum == ENOMEM || errnum == EAGAIN || errnum == EMFILE || errnum == ENFILE || errnum == EIO;
@@ -94,7 +80,7 @@ static enum pcere_status start_failure(const char *program, int errnum, struct p
     return pcere_fail(error, status, errnum, NULL, "cannot run '%s'", program);
 }
 
-static enum pcere_status process_start(const struct recording_options *options, int trace, const struct signals *before, pid_t *ret_pid,
+static enum pcere_status process_start(const struct recording_options *options, int trace, const struct program_signals *before, pid_t *ret_pid,
                                        struct pcere_error *error)
 {
     struct environment environment = environment_make(options, trace);
@@ -113,11 +99,7 @@ static enum pcere_status process_start(const struct recording_options *options, 
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t plain;
-    sigemptyset(&plain);
-    if (before->interrupt.sa_handler != SIG_IGN)
-        sigaddset(&plain, SIGINT);
-    if (before->quit.sa_handler != SIG_IGN)
-        sigaddset(&plain, SIGQUIT);
+    program_signals_plain(before, &plain);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_adddup2(&actions, trace, trace);       /* to itself: it stays open in the program */
@@ -171,13 +153,14 @@ enum pcere_status recording_make(const struct recording_options *options, struct
         status = recording_trace_make(options, &trace, error);
     if (status != PCERE_OK)
         return status;
-    struct signals before;
+    struct program_signals before;
     struct recording recording = {0};
     pid_t pid;
-    signals_ignore(&before);
+    program_signals_begin(&before);
     uint64_t start_ns = now_ns();
     status = process_start(options, trace, &before, &pid, error);
     if (status == PCERE_OK) {
+        program_signals_to(pid);
         int program_status = 0;
         while (waitpid(pid, &program_status, 0) < 0 && errno == EINTR)
             continue;
@@ -185,7 +168,7 @@ enum pcere_status recording_make(const struct recording_options *options, struct
         recording.program_status = program_status;
         status = trace_file_seal(trace, options->kept, program_status, recording.wall_ns, error);
     }
-    signals_restore(&before);
+    program_signals_end(&before);
     close(trace);
     if (status != PCERE_OK) {
         unlink(options->trace);

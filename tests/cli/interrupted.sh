@@ -1,4 +1,4 @@
-# pcere replay, verify and predict --measure, ended from outside: by ctrl-C, which all processes of a terminal get, or by SIGTERM, which only the command gets. Each says
+# Commands that are ended from outside: by ctrl-C, which all processes of a terminal get, or by SIGTERM or SIGHUP, which only the command gets. Each says
 # what it leaves, its processes are gone, and its store is whole. Whoever is waited for works until it is ended, so that no time decides.
 source "$(dirname "$0")/common.sh"
 compile endless <<'C'
@@ -102,6 +102,20 @@ for signal in INT:130 TERM:143; do
     ended "${signal%:*}" "$PCERE" verify stays.pcere --in-vivo --threads 1
     says "SIG${signal%:*} ends a run that is captured to compare with" "${signal#*:}" err 'interrupted; 0 of [0-9]+ comparisons'
     holds "and that program" gone "${child:-self}"
+done
+
+# Commands that run the program once hand the signal on: what was seen until then is kept.
+for signal in TERM:143 HUP:129; do
+    how=${signal%:*} number=${signal#*:}
+    ended "$how" "$PCERE" capture --force --all-classes -o cut.pcere ./stays
+    says "SIG$how ends a program that is captured, and what was is kept" "$number" err 'killed by signal' err "hint: what was captured until then is in 'cut.pcere'"
+    holds "the program is gone" gone "${child:-self}"
+    run "$PCERE" verify cut.pcere
+    says "and serves" 0 out 'identical'
+    ended "$how" "$PCERE" run ./stays
+    says "likewise one that is run" "$number" err 'killed by signal'
+    ended "$how" "$PCERE" trace --force -o cut.trace ./stays
+    says "likewise one that is traced" "$number" err "hint: what was seen until then is in 'cut.trace'"
 done
 
 # What a killed command leaves under TMPDIR the next one removes, but nothing of one that lives, and nothing that is not known to be of one.

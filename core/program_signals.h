@@ -1,0 +1,27 @@
+/* core/program_signals.h - signals that come to a command while a program of the user's runs for it.
+ *
+ *   ctrl-C, ctrl-\     reach the program by itself, since the terminal sends them to both: ignored here, so that what comes of it can be told
+ *   SIGTERM, SIGHUP    handed on to the program, whose end is then told as any other; the second one ends the command, too
+ *
+ * What was ignored stays ignored, and what is handled stays so. One program at a time.
+ */
+#ifndef PCERE_CORE_PROGRAM_SIGNALS_H
+#define PCERE_CORE_PROGRAM_SIGNALS_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#define PROGRAM_SIGNALS 4
+
+struct program_signals { struct sigaction before[PROGRAM_SIGNALS]; };
+
+void program_signals_begin(struct program_signals *ret_signals);
+/* The program is there: what came meanwhile is handed on. */
+void program_signals_to(pid_t program);
+void program_signals_end(const struct program_signals *signals);
+/* In the program's process, before it begins: as things were. Async-signal-safe. */
+void program_signals_give(const struct program_signals *signals);
+/* Which of them the program is to have at their default. */
+void program_signals_plain(const struct program_signals *signals, sigset_t *ret_set);
+
+#endif
