@@ -6,6 +6,7 @@
 #include "capture-rt/tracer/undisturbed.h"
 #include "core/text.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ enum pcere_status again_classes(struct session *session, struct pcere_error *err
     captured_mark(session, &result->timing);
     store_manifest_done(&session->manifest);
     session->manifest = (struct store_manifest){0};
-    enum pcere_status status = manifest_begin(options, &result->timing, session->elf, &session->manifest, error);
+    enum pcere_status status = manifest_begin(options, &session->places, &result->timing, session->elf, &session->manifest, error);
     if (status != PCERE_OK)
         return status;
     if (image_bias)
@@ -247,11 +248,14 @@ static enum pcere_status reason_tell(struct capture_result *result, char *senten
 
 #define AGAIN_ASKED ", and --one-run was asked for"
 #define AGAIN_RANKED ", and of the processes that mpirun starts together one cannot be run again by itself"
+#define AGAIN_GONE ", and its file is not there any more"
 #define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
 
 /* Why a program cannot run again; NULL: it can. */
 static const char *obstacle_of(const struct capture_options *options, const struct again_input *input)
 {
+    if (faccessat(AT_FDCWD, options->program, X_OK, 0) != 0)
+        return AGAIN_GONE;
     return options->among_ranks ? AGAIN_RANKED : options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
 }
 

@@ -483,36 +483,30 @@ static enum pcere_status with_input(struct session *session, const int input[2],
     return status;
 }
 
-/* Replays start where the program did. */
-static enum pcere_status directory_check(struct pcere_error *error)
+/* Before the program runs: both may be gone when it has ended. */
+static enum pcere_status places_find(const struct capture_options *options, struct capture_places *ret_places, struct pcere_error *error)
 {
-    char *path = getcwd(NULL, 0);
-    if (!path)
+    ret_places->working_directory = getcwd(NULL, 0);
+    if (!ret_places->working_directory)
         return pcere_fail(error, PCERE_SYSTEM, errno, "go to a directory that exists and that you may enter", "cannot tell the current directory");
-    free(path);
-    return PCERE_OK;
+    enum pcere_status status = program_check(options, error);
+    if (status != PCERE_OK)
+        return status;
+    ret_places->program_file = realpath(options->program, NULL);
+    return ret_places->program_file ? PCERE_OK : pcere_fail(error, PCERE_USAGE, errno, NULL, "cannot find '%s'", options->program);
 }
 
-enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error)
+static enum pcere_status placed_capture(const struct capture_options *options, const struct capture_places *places, struct capture_result *ret_result, struct pcere_error *error)
 {
     int input[2];
     bool input_once;
     struct session session = {.options = options, .result = ret_result, .mutex = PTHREAD_MUTEX_INITIALIZER,
-                              .changed = PTHREAD_COND_INITIALIZER, .socket = -1};
-    *ret_result = (struct capture_result){0};
-    descriptors_make_room();
-    enum pcere_status status = libraries_names_check(options->libraries, error);
+                              .changed = PTHREAD_COND_INITIALIZER, .socket = -1, .places = *places};
     session.libraries.names = options->libraries;
-    if (status == PCERE_OK)
-        status = directory_check(error);
-    if (status == PCERE_OK)
-        status = program_check(options, error);
-    if (status != PCERE_OK)
-        return status;
     if (!options->force && faccessat(AT_FDCWD, options->store, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return pcere_fail(error, PCERE_USAGE, 0, "choose another name with -o, or replace it with --force", "'%s' exists already",
                           options->store);
-    status = elf_file_open(options->program, &session.elf, error);
+    enum pcere_status status = elf_file_open(options->program, &session.elf, error);
     session.libraries.program = session.elf;
     if (status != PCERE_OK)
         return status;
@@ -533,5 +527,20 @@ enum pcere_status capture_program(const struct capture_options *options, struct 
     store_manifest_done(&session.manifest);
     free(session.unmet);
     elf_file_close(session.elf);
+    return status;
+}
+
+enum pcere_status capture_program(const struct capture_options *options, struct capture_result *ret_result, struct pcere_error *error)
+{
+    struct capture_places places = {0};
+    *ret_result = (struct capture_result){0};
+    descriptors_make_room();
+    enum pcere_status status = libraries_names_check(options->libraries, error);
+    if (status == PCERE_OK)
+        status = places_find(options, &places, error);
+    if (status == PCERE_OK)
+        status = placed_capture(options, &places, ret_result, error);
+    free(places.program_file);
+    free(places.working_directory);
     return status;
 }

@@ -123,6 +123,10 @@ enum capture_fault {             /* for tests: what the machine is to refuse */
     CAPTURE_FAULT_COPYING = 64,      /* the program copying its own memory: it is all read from outside */
 };
 
+struct capture_places {          /* where the program's file and this process were before it ran: both may be gone when it has ended */
+    char *program_file, *working_directory;
+};
+
 struct capture_options {         /* zero is a default wherever it makes sense; all pointers borrowed */
     const char *program;         /* a path; never searched in PATH */
     char *const *arguments;      /* NULL-terminated, without the program itself; NULL: none */

@@ -94,14 +94,14 @@ static bool regions_fill(const struct capture_run *run, struct store_manifest *m
     return true;
 }
 
-enum pcere_status manifest_begin(const struct capture_options *options, const struct capture_run *run, const struct elf_file *elf,
+enum pcere_status manifest_begin(const struct capture_options *options, const struct capture_places *places, const struct capture_run *run, const struct elf_file *elf,
                                  struct store_manifest *ret_manifest, struct pcere_error *error)
 {
     const char *build_id = elf_file_build_id(elf);
     struct store_manifest manifest = {
-        .program = strdup(options->program), .program_file = realpath(options->program, NULL),
+        .program = strdup(options->program), .program_file = strdup(places->program_file),
         .arguments = list_copy(options->arguments), .environment = list_copy(run->environment),
-        .working_directory = getcwd(NULL, 0), .compiler = compiler_name(elf), .build_id = build_id ? strdup(build_id) : NULL,
+        .working_directory = strdup(places->working_directory), .compiler = compiler_name(elf), .build_id = build_id ? strdup(build_id) : NULL,
         .page_size = (uint64_t)sysconf(_SC_PAGESIZE), .threads = run->threads, .wall_ns = run->wall_ns, .serial_ns = run->serial_ns,
         .program_status = run->program_status, .image_bias = run->image_bias};
     enum pcere_status status = host_text(&manifest.host, error);

@@ -6,7 +6,7 @@
 #include "core/elf_file.h"
 
 /* Program, host and times of the timing run, regions without classes. *ret_manifest is store_manifest_done's. */
-enum pcere_status manifest_begin(const struct capture_options *options, const struct capture_run *run, const struct elf_file *elf,
+enum pcere_status manifest_begin(const struct capture_options *options, const struct capture_places *places, const struct capture_run *run, const struct elf_file *elf,
                                  struct store_manifest *ret_manifest, struct pcere_error *error);
 
 /* Classes of all regions, by options->choose. Afterwards `captured` of a class means: wanted. Classes that are not wanted have a reason. */

@@ -18,6 +18,7 @@
 
 struct session {
     const struct capture_options *options;
+    struct capture_places places;    /* borrowed strings */
     struct capture_result *result;
     struct elf_file *elf;
     struct store_writer *writer;

@@ -477,10 +477,11 @@ void build_done(struct build *build)
 
 const char *build_missing_at(const struct build *build, uint64_t address)
 {
+    const struct build_missing *last = NULL;      /* that begins no later */
     for (size_t i = 0; i < build->missing_count; i++)
-        if (address >= build->missing[i].address && address - build->missing[i].address < LAYOUT_MISSING_SLOT)
-            return build->missing[i].name;
-    return NULL;
+        if (address >= build->missing[i].address && (!last || build->missing[i].address > last->address))
+            last = &build->missing[i];
+    return last && address - last->address < LAYOUT_MISSING_SLOT ? last->name : NULL;
 }
 
 enum pcere_status build_unit_check(const struct build *build, uint64_t unit_id, struct pcere_error *error)

@@ -176,11 +176,20 @@ static void placed_done(struct placed *placed)
     *placed = (struct placed){0};
 }
 
+#define MISSING UINT64_C(1)              /* no variable lies there */
+
+/* For each of so many, all alike; 0: there is no room for them. (UBSan's descriptions of checks that the optimiser dropped are many.) */
+static uint64_t missing_slot_bytes(size_t count)
+{
+    uint64_t bytes = count ? LAYOUT_MISSING_BYTES / count / LAYOUT_MISSING_LEAST * LAYOUT_MISSING_LEAST : 0;
+    return bytes < LAYOUT_MISSING_SLOT ? bytes : LAYOUT_MISSING_SLOT;
+}
+
 static enum pcere_status undefined_place(const struct builder *builder, size_t index, uint64_t slot, const char *log, struct text *missing,
                                          struct text *own, struct placed *ret_placed, struct pcere_error *error)
 {
     void *text = NULL;
-    size_t bytes = 0, missing_count = 0;
+    size_t bytes = 0, missing_count = 0, first = 0;
     struct placed placed = {0};
     const struct loaded_image *image = &builder->images->items[index];
     enum pcere_status status = file_read(AT_FDCWD, log, BUILD_TEXT_BYTES_MOST, &text, &bytes, error);
@@ -194,14 +203,19 @@ static enum pcere_status undefined_place(const struct builder *builder, size_t i
             continue;                           /* its own, which the C++ library in a program is as well */
         if (!index && (link_symbol_operator(placed.names[i], foreign, own) || captured_write(builder, placed.names[i], foreign, own)))
             continue;
-        placed.addresses[i] = slot + LAYOUT_MISSING_SLOT / 2;
+        placed.addresses[i] = MISSING;
+        first = missing_count++ ? first : i;
+    }
+    uint64_t slot_bytes = missing_slot_bytes(missing_count);
+    if (!status && missing_count && !slot_bytes)
+        status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
+                            "the original does not have %zu variables that the rebuilt program needs, among them '%s'", missing_count, placed.names[first]);
+    for (size_t i = 0; !status && i < placed.count; i++) {
+        if (placed.addresses[i] != MISSING)
+            continue;
+        placed.addresses[i] = slot + slot_bytes / 2;
         text_addf(missing, "0x%" PRIx64 " %s\n", slot, placed.names[i]);
-        slot += LAYOUT_MISSING_SLOT;
-        missing_count++;
-        if (missing_count > LAYOUT_MISSING_BYTES / LAYOUT_MISSING_SLOT)
-            status = pcere_fail(error, PCERE_NO, 0, "replay with the flags of the original",
-                                "the original does not have %zu variables that the rebuilt program needs, among them '%s'",
-                                missing_count, placed.names[0]);
+        slot += slot_bytes;
     }
     free(text);
     if (status)

@@ -220,12 +220,16 @@ static bool is_quad(const char *name)
     return false;
 }
 
+enum { EXTENDED_BYTES = 10, EXTENDED_ROOM = 16 };       /* of the x87's numbers */
+
 static struct debug_type number_read(Dwarf_Die *die)
 {
     struct debug_type type = {.kind = DEBUG_INTEGER, .name = debug_string(die, DW_AT_name)};
     uint64_t encoding = 0;
     debug_number(die, DW_AT_byte_size, &type.bytes);
     debug_number(die, DW_AT_encoding, &encoding);
+    if ((encoding == DW_ATE_float && type.bytes == EXTENDED_BYTES) || (encoding == DW_ATE_complex_float && type.bytes == 2 * EXTENDED_BYTES))
+        type.bytes = type.bytes * EXTENDED_ROOM / EXTENDED_BYTES;       /* flang counts what is used */
     if (encoding == DW_ATE_float && type.bytes == 16 && is_quad(type.name))
         type.kind = DEBUG_QUAD;
     else if (encoding == DW_ATE_float && (type.bytes == 4 || type.bytes == 8 || type.bytes == 16))

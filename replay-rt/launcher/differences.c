@@ -186,6 +186,21 @@ static bool is_float_like(struct judge *judge, const struct value *value, uint64
     return true;
 }
 
+/* The digits of an extended number (long double, real(10)): all runs have such, which begin with a one, and they agree within the bound. Not numbers just below zero. */
+static bool is_extended_like(const struct judge *judge, const struct value *value)
+{
+    const uint64_t leading = UINT64_C(1) << 63, small = UINT64_C(0xffff) << 48;
+    double ratio = bound_for(&judge->source->bound, sizeof(long double));
+    uint64_t expected, found;
+    memcpy(&expected, value->expected, sizeof expected);
+    for (size_t run = 0; run < judge->run_count; run++) {
+        memcpy(&found, value->found[run], sizeof found);
+        if (!(expected & leading) || !(found & leading) || (expected & small) == small || (found & small) == small || !is_within(0, expected, found, ratio))
+            return false;
+    }
+    return true;
+}
+
 /* Only in bits that no field has? */
 static bool differs_unused(const struct judge *judge, const struct value *value)
 {
@@ -204,6 +219,8 @@ static enum verify_verdict value_judge(struct judge *judge, struct value *value,
     if (value->kind == DEBUG_UNKNOWN && value->bytes == WORD) {
         if (is_float_like(judge, value, 8)) {
             value->kind = DEBUG_FLOAT;
+        } else if (is_extended_like(judge, value)) {
+            return VERIFY_ROUNDED;
         } else if (is_float_like(judge, value, 4)) {
             enum verify_verdict low = float_judge(judge, value, 0, 4, cause), high = float_judge(judge, value, 4, 4, cause);
             return low > high ? low : high;

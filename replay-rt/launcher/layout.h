@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 #define LAYOUT_MISSING_BYTES (16ull << 20)
-#define LAYOUT_MISSING_SLOT (64ull << 10)       /* bytes of addresses for each missing variable */
+#define LAYOUT_MISSING_SLOT (64ull << 10)       /* bytes of addresses for each missing variable; fewer where there are many, */
+#define LAYOUT_MISSING_LEAST (4ull << 10)       /* ... but so many at least */
 #define LAYOUT_IMAGE_BYTES (128ull << 20)
 
 /* `taken`: captured ranges of all codelets, in any order. `image_low`, `image_high`: the original's image as captured.

@@ -392,4 +392,20 @@ is "and stand apart in a table" "$(grep -oE 'registers[^ ]*' .out | sort | paste
 run "$PCERE" verify --json --threads 1 qubits.pcere "$other"
 is "each by a name that means no other" "$(json '[.codelets[].region | test("<registers_of_many_qubits::controlled")] | unique | join(" ")')" true
 
+# A program that goes while it runs: make clean, a job's folder.
+compile vanishes <<'C'
+#include <stdio.h>
+#include <unistd.h>
+static long a[1000];
+int main(int count, char **words)
+{
+    if (count > 1) unlink(words[0]);
+    for (int k = 0; k < 4; k++)
+        #pragma omp parallel for
+        for (int i = 0; i < 1000; i++) a[i] += i * k;
+    return puts(a[7] == 42 ? "PASS" : "FAIL") < 0;
+}
+C
+run "$PCERE" capture --all-classes ./vanishes now; says "a program that removes its own file is captured" 0 out PASS
+run "$PCERE" verify vanishes.pcere; says "and replayed" 0 out 'main@vanishes.c.*identical'
 finish

@@ -80,4 +80,22 @@ run "$PCERE" verify gaps.pcere --flags "-O3 -ffast-math"
 says "-ffast-math reaches the bitcode's instructions: there are no NaN any more" 1 out 'missing'
 run "$PCERE" verify gaps.pcere --flags "-O3 -ffast-math -fno-fast-math"
 says "the last word counts" 0
+
+# Checks of undefined behaviour (UBSan) in code that no region runs: many of their descriptions are gone from the optimised program.
+compile checked -fsanitize=undefined <<'END'
+#include <stdio.h>
+#define S(n) p[n] += q[n] * (n + k); p[n + 1] -= q[n + 1] << 1;
+#define S8(n) S(n) S(n + 1) S(n + 2) S(n + 3) S(n + 4) S(n + 5) S(n + 6) S(n + 7)
+#define S64(n) S8(n) S8(n + 8) S8(n + 16) S8(n + 24) S8(n + 32) S8(n + 40) S8(n + 48) S8(n + 56)
+static int a[1000], b[1000];
+__attribute__((noinline)) static void many(int *p, const int *q, int k) { S64(0) S64(64) }
+static void work(int k)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) a[i] += i * k;
+}
+int main(void) { for (int k = 0; k < 3; k++) { work(k); many(a, b, k); } return puts(a[7] == 21 ? "PASS" : "FAIL") < 0; }
+END
+run "$PCERE" capture -q --all-classes ./checked; says "a program with many checks of undefined behaviour is captured" 0 out PASS
+run "$PCERE" verify --threads 1,2 checked.pcere; says "and replayed" 0 out 'work@checked.c.*identical'
 finish
