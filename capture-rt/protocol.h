@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 28u
+#define CAPTURE_VERSION 29u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -155,8 +155,8 @@ struct capture_indirect { uint64_t resolver, address; };    /* a function of a s
 enum { CAPTURE_CONSTANTS = 8 };                             /* of include/pcere/libc_constants.inc, in its order */
 struct capture_constant { uint64_t address, bytes; };
 
-enum capture_random_kind { CAPTURE_RANDOM_TABLE = 1, CAPTURE_RANDOM_48 };
-struct capture_random {         /* state of a generator of random numbers that the C library keeps */
+enum capture_random_kind { CAPTURE_RANDOM_TABLE = 1, CAPTURE_RANDOM_48, CAPTURE_RANDOM_VARIABLES };
+struct capture_random {         /* state that the C library keeps: of a generator of random numbers, or variables (include/pcere/libc_variables.inc) */
     uint64_t address;           /* in the program's memory, or 0 */
     uint32_t kind;              /* enum capture_random_kind */
     uint32_t bytes;
@@ -216,7 +216,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t teams;             /* of the league around the region, whose initial threads work at the same time; 1: none */
     uint32_t team;              /* in it, the one whose thread enters the region */
     char locale[2 * CAPTURE_LOCALE_BYTES];      /* as struct store_codelet has it; "": longer than fits */
-    struct capture_random randoms[2];   /* those that the program, or a library of it, uses */
+    struct capture_random randoms[3];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];
     struct capture_constant constants[CAPTURE_CONSTANTS];
     uint64_t makers[CAPTURE_MAKERS_MAX];        /* addresses of code that made threads, the OpenMP runtime apart, and where these began, as far as they fit */

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 43u
+#define PLAN_VERSION 44u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -82,9 +82,9 @@ struct plan_lock {
     uint32_t held, owner;           /* how often it is held before the region, by which thread of the team; 0, 0: free */
     uint32_t held_after, owner_after;   /* PLAN_LOCK_GONE: nobody knows */
 };
-enum plan_random_kind { PLAN_RANDOM_TABLE = 1 /* random(3) */, PLAN_RANDOM_48 /* drand48(3) */ };
+enum plan_random_kind { PLAN_RANDOM_TABLE = 1 /* random(3) */, PLAN_RANDOM_48 /* drand48(3) */, PLAN_RANDOM_VARIABLES /* include/pcere/libc_variables.inc */ };
 #define PLAN_RANDOM_BYTES 256u
-struct plan_random {                /* state of a generator of the C library; address: of the program's own array for it, or 0 */
+struct plan_random {                /* state of a generator of the C library, or of its variables; address: of the program's own array for it, or 0 */
     uint64_t address;
     uint32_t kind, bytes, known_after, reserved;
     unsigned char before[PLAN_RANDOM_BYTES], after[PLAN_RANDOM_BYTES];

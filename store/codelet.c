@@ -179,7 +179,7 @@ static const char *check_rest(const struct store_codelet *codelet)
         if (codelet->locks[i].kind > STORE_LOCK_CRITICAL)
             return "a lock is of unknown kind";
     for (size_t i = 0; i < codelet->random_count; i++)
-        if (codelet->randoms[i].kind < STORE_RANDOM_TABLE || codelet->randoms[i].kind > STORE_RANDOM_48 ||
+        if (codelet->randoms[i].kind < STORE_RANDOM_TABLE || codelet->randoms[i].kind > STORE_RANDOM_VARIABLES ||
             codelet->randoms[i].bytes > STORE_RANDOM_BYTES || codelet->randoms[i].known_after > 1)
             return "a generator of random numbers is of unknown kind or size";
     for (size_t i = 0; i < codelet->frame_count; i++)

@@ -175,9 +175,9 @@ struct store_lock {              /* a live OpenMP lock */
     uint32_t held_after, owner_after;   /* and at its end; STORE_LOCK_GONE, 0: unknown, or it is no more */
 };
 
-enum store_random_kind { STORE_RANDOM_TABLE = 1 /* rand, random */, STORE_RANDOM_48 /* drand48 and its like */ };
+enum store_random_kind { STORE_RANDOM_TABLE = 1 /* rand, random */, STORE_RANDOM_48 /* drand48 and its like */, STORE_RANDOM_VARIABLES /* include/pcere/libc_variables.inc */ };
 #define STORE_RANDOM_BYTES 256u
-struct store_random {            /* a generator of random numbers whose state the C library keeps; 536 bytes */
+struct store_random {            /* state that the C library keeps: of a generator of random numbers, or its own variables; 536 bytes */
     uint64_t address;            /* where the program has the state itself, by initstate(3); 0: it is the C library's */
     uint32_t kind;               /* enum store_random_kind */
     uint32_t bytes;              /* of the state; at most STORE_RANDOM_BYTES */

@@ -32,9 +32,20 @@ static size_t hashed_count(const uint32_t *hash)
     return (size_t)last + 1;
 }
 
+/* Of an object that offers nothing its hash table knows no symbol; those that it asks for stand in its relocations. */
+static size_t asked_count(const ElfW(Rela) *relocations, size_t bytes)
+{
+    size_t most = 0;
+    for (size_t i = 0; relocations && i < bytes / sizeof *relocations; i++)
+        most = ELF64_R_SYM(relocations[i].r_info) > most ? ELF64_R_SYM(relocations[i].r_info) : most;
+    return most + 1;
+}
+
 static bool table_find(const struct dl_phdr_info *info, struct table *ret_table)
 {
     struct table table = {0};
+    const void *relocations[2] = {NULL, NULL};
+    size_t bytes[2] = {0, 0};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
             continue;
@@ -48,7 +59,15 @@ static bool table_find(const struct dl_phdr_info *info, struct table *ret_table)
                 table.count = hashed_count(pointer);
             else if (entry->d_tag == DT_HASH && !table.count)
                 table.count = ((const uint32_t *)pointer)[1];
+            else if (entry->d_tag == DT_RELA || entry->d_tag == DT_JMPREL)
+                relocations[entry->d_tag == DT_JMPREL] = pointer;
+            else if (entry->d_tag == DT_RELASZ || entry->d_tag == DT_PLTRELSZ)
+                bytes[entry->d_tag == DT_PLTRELSZ] = entry->d_un.d_val;
         }
+    }
+    for (int i = 0; i < 2; i++) {
+        size_t asked = asked_count(relocations[i], bytes[i]);
+        table.count = table.count && asked > table.count ? asked : table.count;
     }
     *ret_table = table;
     return table.symbols && table.strings && table.count;
@@ -56,9 +75,21 @@ static bool table_find(const struct dl_phdr_info *info, struct table *ret_table)
 
 struct known {                      /* of the objects that were seen last */
     unsigned long long objects;     /* added ever since the program started */
-    bool table, generator48, parameters48;      /* imports: random and its like; drand48 and its like; lcong48 */
+    bool table, generator48, parameters48, variables;     /* imports: random and its like; drand48 and its like; lcong48; the C library's variables */
 };
 static struct known known;
+
+#define LIBC_VARIABLE(type, name, count, leads) extern __attribute__((weak)) type name LIBC_COUNT_##count;
+#define LIBC_COUNT_1
+#define LIBC_COUNT_2 [2]
+#include "include/pcere/libc_variables.inc"
+#undef LIBC_VARIABLE
+
+static const struct { const char *name; void *at; size_t bytes; } variables[] = {
+#define LIBC_VARIABLE(type, name, count, leads) {#name, (void *)&name, count * sizeof(type)},
+#include "include/pcere/libc_variables.inc"
+#undef LIBC_VARIABLE
+};
 
 static void import_note(const char *name)
 {
@@ -69,6 +100,8 @@ static void import_note(const char *name)
     for (size_t i = 0; i < sizeof names48 / sizeof *names48; i++)
         known.generator48 |= strcmp(name, names48[i]) == 0;
     known.parameters48 |= strcmp(name, "lcong48") == 0;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        known.variables |= strcmp(name, variables[i].name) == 0;
 }
 
 static void indirect_note(struct capture_stop *stop, uint64_t resolver)
@@ -96,7 +129,7 @@ extern void lcong48(unsigned short parameters[7]) __attribute__((weak));
 
 static void program_note(void)
 {
-    known.table = known.generator48 = true;
+    known.table = known.generator48 = known.variables = true;
     known.parameters48 = lcong48 != NULL;
 }
 
@@ -115,7 +148,7 @@ static int object_note(struct dl_phdr_info *info, size_t bytes, void *context)
         return 0;
     for (size_t i = 1; i < table.count; i++) {
         const ElfW(Sym) *symbol = &table.symbols[i];
-        if (symbol->st_shndx == SHN_UNDEF)
+        if (symbol->st_shndx == SHN_UNDEF || (executable && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT))     /* or where the executable has copies of variables */
             import_note(table.strings + symbol->st_name);
         else if (!executable && ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
             indirect_note(walk->stop, info->dlpi_addr + symbol->st_value);
@@ -169,6 +202,15 @@ static void state48_fill(struct capture_stop *stop)
     seed48(aside);
 }
 
+static void variables_fill(struct capture_stop *stop)
+{
+    struct capture_random *random = &stop->randoms[stop->random_count++];
+    *random = (struct capture_random){.kind = CAPTURE_RANDOM_VARIABLES};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; random->bytes += (uint32_t)variables[i++].bytes)
+        if (variables[i].at)
+            memcpy(random->state + random->bytes, variables[i].at, variables[i].bytes);
+}
+
 void target_symbols_fill(struct capture_stop *stop, bool alone)
 {
     unsigned long long added = 0;
@@ -184,4 +226,6 @@ void target_symbols_fill(struct capture_stop *stop, bool alone)
         table_fill(stop);
     if (alone && known.generator48 && !known.parameters48)   /* seed48 would lose what lcong48 has set */
         state48_fill(stop);
+    if (known.variables)
+        variables_fill(stop);
 }

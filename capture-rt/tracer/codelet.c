@@ -192,11 +192,11 @@ static bool locks_ignore(const struct capture_log *log, uint16_t begin, struct s
 /* ---- random numbers -------------------------------------------------------------------------------------------------------- */
 
 _Static_assert(CAPTURE_RANDOM_BYTES == STORE_RANDOM_BYTES && (int)CAPTURE_RANDOM_TABLE == (int)STORE_RANDOM_TABLE &&
-               (int)CAPTURE_RANDOM_48 == (int)STORE_RANDOM_48, "generators are alike");
+               (int)CAPTURE_RANDOM_48 == (int)STORE_RANDOM_48 && (int)CAPTURE_RANDOM_VARIABLES == (int)STORE_RANDOM_VARIABLES, "generators are alike");
 
 static bool random_is_sound(const struct capture_random *random)
 {
-    return (random->kind == CAPTURE_RANDOM_TABLE || random->kind == CAPTURE_RANDOM_48) && random->bytes <= CAPTURE_RANDOM_BYTES;
+    return random->kind >= CAPTURE_RANDOM_TABLE && random->kind <= CAPTURE_RANDOM_VARIABLES && random->bytes <= CAPTURE_RANDOM_BYTES;
 }
 
 static uint32_t random_count(const struct capture_stop *stop)
@@ -228,7 +228,7 @@ static void randoms_after(const struct capture_stop *stop, struct store_codelet 
         const struct capture_random random = stop->randoms[i];
         for (size_t j = 0; random_is_sound(&random) && j < codelet->random_count; j++) {
             struct store_random *to = &codelet->randoms[j];
-            if (to->kind != random.kind || to->address != random.address || to->bytes != random.bytes)
+            if (to->kind != random.kind || to->kind == STORE_RANDOM_VARIABLES || to->address != random.address || to->bytes != random.bytes)
                 continue;
             memcpy(to->after, random.state, random.bytes);
             to->known_after = 1;

@@ -43,7 +43,7 @@ static void randoms_write(const struct store_codelet *codelet, struct text *out)
     text_add(out, "\n/* Generators of random numbers: 1 random(3), 2 drand48(3); the program's own array, or 0; bytes, state. */\n#define RANDOMS(X)");
     for (size_t i = 0; i < codelet->random_count; i++) {
         const struct store_random *random = &codelet->randoms[i];
-        if (!random->bytes || random->bytes > sizeof random->before)
+        if (random->kind == STORE_RANDOM_VARIABLES || !random->bytes || random->bytes > sizeof random->before)
             continue;
         text_addf(out, " \\\n    X(%" PRIu32 ", 0x%" PRIx64 ", %" PRIu32 ", ", random->kind, random->address, random->bytes);
         bytes_add(out, random->before, random->bytes);

@@ -1,4 +1,4 @@
-/* replay-rt/target/random.c - random numbers whose state the C library keeps: put back before each run, compared after one.
+/* replay-rt/target/random.c - random numbers whose state the C library keeps, and its variables: put back before each run; numbers are compared after one.
  *
  * The library gives a state away, and takes one, only while another is in use.
  */
@@ -23,6 +23,33 @@ static bool is_sound(const struct plan_random *random)
     return random->bytes && random->bytes <= PLAN_RANDOM_BYTES;
 }
 
+#define LIBC_VARIABLE(type, name, count, leads) extern __attribute__((weak)) type name LIBC_COUNT_##count;
+#define LIBC_COUNT_1
+#define LIBC_COUNT_2 [2]
+#include "include/pcere/libc_variables.inc"
+#undef LIBC_VARIABLE
+
+static const struct { void *at; size_t item_bytes, count; bool leads; } variables[] = {
+#define LIBC_VARIABLE(type, name, count, leads) {(void *)&name, sizeof(type), count, leads},
+#include "include/pcere/libc_variables.inc"
+#undef LIBC_VARIABLE
+};
+
+/* The region's own code has them by the same names. Pointers that lead nowhere here stay as they are. */
+static void variables_restore(const struct memory *memory, const struct plan_random *random)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
+        for (size_t k = 0; k < variables[i].count; k++, at += variables[i].item_bytes) {
+            uint64_t pointer = 0;
+            if (!variables[i].at || at + variables[i].item_bytes > random->bytes)
+                continue;
+            memcpy(&pointer, random->before + at, variables[i].item_bytes);
+            if (!variables[i].leads || !pointer || pcere_memory_is_mapped(memory, pointer))
+                memcpy((char *)variables[i].at + k * variables[i].item_bytes, random->before + at, variables[i].item_bytes);
+        }
+}
+
 void pcere_random_restore(const struct memory *memory)
 {
     const struct plan_random *randoms = PLAN_TABLE(memory->codelet, randoms, struct plan_random);
@@ -37,6 +64,8 @@ void pcere_random_restore(const struct memory *memory)
             unsigned short state[3];
             memcpy(state, random->before, sizeof state);
             seed48(state);
+        } else if (is_sound(random) && random->kind == PLAN_RANDOM_VARIABLES) {
+            variables_restore(memory, random);
         }
     }
 }
