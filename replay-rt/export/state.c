@@ -80,6 +80,30 @@ static void random_restore(void)
         }
 }
 
+/* ---- variables of the C library's that the program uses by name -------------------------------------------------------------------------- */
+
+#define VARIABLE(name, bytes, leads, state) extern __attribute__((weak)) char variable_##name[] __asm__(#name);
+LIBRARY_VARIABLES(VARIABLE)
+#undef VARIABLE
+
+/* Pointers that lead nowhere here stay as they are. */
+static __attribute__((unused)) void variable_set(char *at, size_t bytes, bool leads, const char *state)
+{
+    uint64_t first;
+    if (!at || bytes < (leads ? sizeof first : 1))
+        return;
+    memcpy(&first, state, leads ? sizeof first : 1);
+    if (!leads || !first || is_captured((void *)first))
+        memcpy(at, state, bytes);
+}
+
+static void variables_restore(void)
+{
+#define VARIABLE(name, bytes, leads, state) variable_set(variable_##name, bytes, leads, state);
+    LIBRARY_VARIABLES(VARIABLE)
+#undef VARIABLE
+}
+
 /* ---- signals: a handler's captured address leads to it ---------------------------------------------------------------------------------- */
 
 static void handler_set(int number, uint64_t handler, uint64_t mask, int flags)
@@ -109,6 +133,7 @@ void state_restore(void)
 {
     environment_set();
     random_restore();
+    variables_restore();
 #define SIGNAL(number, handler, mask, flags) handler_set(number, handler, mask, flags);
     SIGNALS(SIGNAL)
 }

@@ -51,6 +51,26 @@ static void randoms_write(const struct store_codelet *codelet, struct text *out)
     }
 }
 
+static void variables_write(const struct store_codelet *codelet, struct text *out)
+{
+    static const struct { const char *name; size_t bytes; bool leads; } variables[] = {
+#define LIBC_VARIABLE(type, name, count, leads) {#name, count * sizeof(type), leads},
+#include "include/pcere/libc_variables.inc"
+#undef LIBC_VARIABLE
+    };
+    text_add(out, "\n\n/* Variables of the C library: name, bytes, whether they are pointers, value. */\n#define LIBRARY_VARIABLES(X)");
+    for (size_t i = 0; i < codelet->random_count; i++) {
+        const struct store_random *state = &codelet->randoms[i];
+        size_t at = 0;
+        for (size_t j = 0; state->kind == STORE_RANDOM_VARIABLES && j < sizeof variables / sizeof *variables && at + variables[j].bytes <= state->bytes; j++) {
+            text_addf(out, " \\\n    X(%s, %zu, %d, ", variables[j].name, variables[j].bytes, variables[j].leads);
+            bytes_add(out, state->before + at, variables[j].bytes);
+            text_add(out, ")");
+            at += variables[j].bytes;
+        }
+    }
+}
+
 static void signals_write(const struct store_codelet *codelet, struct text *out)
 {
     text_add(out, "\n\n/* Signals: number, handler (1: ignored), mask, flags. */\n#define SIGNALS(X)");
@@ -101,13 +121,14 @@ static void streams_write(const struct export_work *work, struct text *out)
 enum pcere_status export_state_write(struct export_work *work, struct pcere_error *error)
 {
     struct text out = {0};
-    const char *directory = store_manifest(work->session.store)->working_directory;
+    const char *directory = (const char *)work->plan.plan + work->plan.plan->strings + work->plan.plan->directory;
     text_add(&out, "/* state.h - what the C library and the kernel kept for the program; written by pcere export. */\n#ifndef STATE_H\n#define STATE_H\n\n");
     text_addf(&out, "#define DOES_IO %d                       /* the region reads or writes */\n#define DIRECTORY ", work->codelet.does_io);
     string_add(&out, directory, strlen(directory));
     text_addf(&out, "\n#define ENVIRONMENT 0x%" PRIx64 "\n", work->codelet.setting.environment);
     locale_write(&work->codelet, &out);
     randoms_write(&work->codelet, &out);
+    variables_write(&work->codelet, &out);
     signals_write(&work->codelet, &out);
     enum pcere_status status = descriptors_write(work, &out, error);
     streams_write(work, &out);
