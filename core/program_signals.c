@@ -6,22 +6,26 @@
 #include <stddef.h>
 
 static const struct { int number; bool handed_on; } kinds[PROGRAM_SIGNALS] = {{SIGINT, false}, {SIGQUIT, false}, {SIGTERM, true}, {SIGHUP, true}};
-static volatile sig_atomic_t program, came;
+enum { TO_COME = -1, GONE };       /* in place of its number */
+static volatile sig_atomic_t program = GONE, came;
 
 static void hand_on(int number)
 {
     int error = errno;
     if (program > 0)
         kill((pid_t)program, number);
-    else
+    else if (program == TO_COME)
         came = number;
+    else
+        raise(number);                /* by its default */
     errno = error;
 }
 
 void program_signals_begin(struct program_signals *ret_signals)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN}, handle = {.sa_handler = hand_on, .sa_flags = (int)(SA_RESTART | SA_RESETHAND)};
-    program = came = 0;
+    program = TO_COME;
+    came = 0;
     for (size_t i = 0; i < PROGRAM_SIGNALS; i++) {
         struct sigaction *before = &ret_signals->before[i];
         sigaction(kinds[i].number, NULL, before);
@@ -39,9 +43,14 @@ void program_signals_to(pid_t pid)
         kill(pid, came);
 }
 
+void program_signals_gone(void)
+{
+    program = GONE;
+}
+
 void program_signals_end(const struct program_signals *signals)
 {
-    program = 0;
+    program_signals_gone();
     program_signals_give(signals);
 }
 

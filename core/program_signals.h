@@ -18,6 +18,8 @@ struct program_signals { struct sigaction before[PROGRAM_SIGNALS]; };
 void program_signals_begin(struct program_signals *ret_signals);
 /* The program is there: what came meanwhile is handed on. */
 void program_signals_to(pid_t program);
+/* It has ended: what comes from now on is the command's. */
+void program_signals_gone(void);
 void program_signals_end(const struct program_signals *signals);
 /* In the program's process, before it begins: as things were. Async-signal-safe. */
 void program_signals_give(const struct program_signals *signals);

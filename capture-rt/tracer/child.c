@@ -198,6 +198,7 @@ done:
 
 void child_note_end(struct child *child, int status, uint64_t peak_bytes)
 {
+    program_signals_gone();
     child->end_ns = clock_ns();
     child->ended = true;
     child->status = status;

@@ -164,6 +164,7 @@ enum pcere_status recording_make(const struct recording_options *options, struct
         int program_status = 0;
         while (waitpid(pid, &program_status, 0) < 0 && errno == EINTR)
             continue;
+        program_signals_gone();
         recording.wall_ns = now_ns() - start_ns;
         recording.program_status = program_status;
         status = trace_file_seal(trace, options->kept, program_status, recording.wall_ns, error);

@@ -57,10 +57,12 @@ static uint64_t pages_of(uint64_t bytes)
     return (bytes + page_bytes - 1) & ~(page_bytes - 1);
 }
 
-/* One piece that is mapped in one way. `flags`: of mremap, besides that it goes to `to`. */
+/* One piece that is mapped in one way. `flags`: of mremap, besides that it goes to `to`. Where it is not, or the kernel is older, what was mapped there may be gone. */
 static void piece_move(uint64_t from, uint64_t end, uint64_t to, int flags)
 {
-    if (from < end && syscall(SYS_mremap, from, end - from, end - from, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) == -1)
+    if (from >= end || syscall(SYS_mremap, from, end - from, end - from, MREMAP_MAYMOVE | MREMAP_FIXED | flags, to) != -1)
+        return;
+    if (mmap((void *)to, end - from, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == (void *)to)
         memcpy((void *)to, (const void *)from, end - from);
 }
 

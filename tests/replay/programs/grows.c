@@ -21,7 +21,7 @@ static void make(void)
         sparse[b] = must(calloc(FIRST, sizeof(long)));
         for (long i = 0; i < FIRST; i++)
             full[b][i] = b + i;
-        for (long i = 0; i < FIRST; i += 4000)
+        for (long i = 0; i < FIRST; i += 4000)     /* more pieces than are told apart */
             sparse[b][i] = b + i;
     }
     mapped = must(mmap(NULL, FIRST * sizeof(long), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
