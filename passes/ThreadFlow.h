@@ -39,6 +39,12 @@ inline bool carriesNothing(const llvm::Value *V) {
   return llvm::isa<llvm::ConstantData>(V) || llvm::isa<llvm::BasicBlock>(V) || llvm::isa<llvm::MetadataAsValue>(V) || llvm::isa<llvm::InlineAsm>(V);
 }
 
+/// Where \p I is in the source, " at FILE:LINE", or "".
+std::string place(const llvm::Instruction *I);
+
+/// By which call, and where, a thread count was asked for.
+std::string asked(const llvm::Instruction *I);
+
 class ThreadFlow : MemoryClasses {
 public:
   /// Told apart is what \p InstructionsMost instructions are enough for, each counted once for each call or region that it is looked at for.
@@ -107,6 +113,7 @@ private:
   void choosePrecision();
 
   // ThreadSources.cpp
+  bool countsThreads(const llvm::AtomicRMWInst &Atomic) const;
   bool asks() const;
   void addSources();
   void addOwnNumbers();
@@ -139,6 +146,10 @@ private:
   void followCounts();
   std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others);
   void findReasons();
+
+  // ThreadBarriers.cpp
+  bool countsUp(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);
+  void findBarriers();
 
   // ThreadOwn.cpp
   bool keepsOwn() const;
@@ -174,7 +185,7 @@ private:
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Indexed;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, Indexed, BarriersMade, BarriersUsed;
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

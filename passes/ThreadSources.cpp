@@ -11,10 +11,53 @@ namespace pcere {
 
 static bool isOwnNumber(const GlobalVariable &V) { return V.isThreadLocal() && (V.getValueType()->isIntegerTy() || V.getValueType()->isStructTy()); }
 
+static bool isOne(const Value *V) {
+  auto *Number = dyn_cast<ConstantInt>(V);
+  return Number && Number->isOne();
+}
+
+static bool isInLoop(const Instruction &I) {
+  DominatorTree Tree(const_cast<Function &>(*I.getFunction()));
+  return LoopInfo(Tree).getLoopFor(I.getParent()) != nullptr;
+}
+
+/// One, or a private variable that is set to it, or, where nothing was optimised, begins with zero and is stepped by one, once.
+static bool isOneEach(const Value *V) {
+  auto *Load = dyn_cast<LoadInst>(V);
+  auto *Own = Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : nullptr;
+  if (!Own)
+    return isOne(V);
+  unsigned Steps = 0;
+  for (const User *U : Own->users()) {
+    auto *Store = dyn_cast<StoreInst>(U);
+    if (!Store || Store->getPointerOperand() != Own)
+      continue;
+    auto *Begin = dyn_cast<ConstantInt>(Store->getValueOperand());
+    auto *Step = dyn_cast<BinaryOperator>(Store->getValueOperand());
+    auto *Before = Step && Step->getOpcode() == Instruction::Add && isOne(Step->getOperand(1)) ? dyn_cast<LoadInst>(Step->getOperand(0)) : nullptr;
+    bool Stepped = (Before && Before->getPointerOperand() == Own) || isOne(Store->getValueOperand());
+    Steps += Stepped;
+    if (Stepped ? isInLoop(*Store) : !Begin || !Begin->isZero())
+      return false;
+  }
+  return Steps == 1;
+}
+
+/// `nt++` by each thread of a region, once: as an atomic construct, or as a reduction adds it up. Without optimisation the outlined function calls the one that has it.
+bool ThreadFlow::countsThreads(const AtomicRMWInst &Atomic) const {
+  if (Atomic.getOperation() != AtomicRMWInst::Add || !Atomic.use_empty() || !isOneEach(Atomic.getValOperand()) || isInLoop(Atomic))
+    return false;
+  const Function &F = *Atomic.getFunction();
+  return ownerOfMicrotask(F) || (F.hasOneUse() && isa<CallBase>(*F.user_begin()) && ownerOfMicrotask(*cast<Instruction>(*F.user_begin())->getFunction()) &&
+                                 !isInLoop(*cast<Instruction>(*F.user_begin())));
+}
+
 bool ThreadFlow::asks() const {
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
-      if (auto *Call = dyn_cast<CallBase>(&I)) {
+      if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I); Atomic && Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()))
+        return true;
+      else if (auto *Call = dyn_cast<CallBase>(&I)) {
         const Value *Team = asksForTeam(*Call);
         if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || (Team && !carriesNothing(Team)))
           return true;
@@ -25,8 +68,9 @@ bool ThreadFlow::asks() const {
 /// Numbers of threads themselves.
 void ThreadFlow::addSources() {
   for (auto [In, I] : Sources) {
-    unsigned N = nodeIn(In, I);
-    for (unsigned At : {N, I->getType()->isPointerTy() ? content(N) : N}) {
+    auto *Counted = dyn_cast<AtomicRMWInst>(I);
+    unsigned N = Counted ? content(nodeIn(In, Counted->getPointerOperand())) : nodeIn(In, I);
+    for (unsigned At : {N, !Counted && I->getType()->isPointerTy() ? content(N) : N}) {
       Facts &F = facts(At);
       F.Count |= owners(Instances[In]);
       F.Asked = I;

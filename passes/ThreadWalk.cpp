@@ -115,6 +115,10 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
     Sources.push_back({Here, &Call});
   } else if (asksForThreadNumber(Name)) {
     Numbers.push_back({Here, &Call});
+  } else if (Name == "pthread_barrier_init" && Call.arg_size() == 3) {
+    BarriersMade.push_back({Here, &Call});
+  } else if (Name == "pthread_barrier_wait" && Call.arg_size() == 1) {
+    BarriersUsed.push_back({Here, &Call});
   } else if (const Value *Team = asksForTeam(Call)) {
     if (!carriesNothing(Team))
       Teams.push_back({Here, &Call});
@@ -232,11 +236,12 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (!carriesNothing(Alloca->getArraySize()))
       Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, Edge::Computed});
   } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
-    if (Compare->isRelational())
-      Compares.push_back({Here, &I});
+    (Compare->isRelational() ? Compares : Equals).push_back({Here, &I});
   } else if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I)) {
     if (Atomic->getOperation() == AtomicRMWInst::Add || Atomic->getOperation() == AtomicRMWInst::Sub)
       Tickets.push_back({Here, &I});
+    if (countsThreads(*Atomic))
+      Sources.push_back({Here, &I});
     if (carriesNothing(Atomic->getPointerOperand()))
       return;
     unsigned Content = content(node(Atomic->getPointerOperand()));

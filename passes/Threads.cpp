@@ -97,7 +97,7 @@ void ThreadFlow::findOwners() {
   }
 }
 
-static std::string place(const Instruction *I) {
+std::string place(const Instruction *I) {
   if (!I)
     return "";
   std::string Place = sourcePlace(I->getDebugLoc());
@@ -112,7 +112,7 @@ static StringRef readableName(StringRef Name) {
   return Name == "getenv" || Name == "secure_getenv" ? StringRef("OMP_NUM_THREADS") : Name;
 }
 
-static std::string asked(const Instruction *I) {
+std::string asked(const Instruction *I) {
   auto *Call = dyn_cast_or_null<CallBase>(I);
   StringRef Name = Call ? calleeName(*Call) : StringRef("a thread count");
   return demangle(readableName(Name).str()) + place(I);
@@ -147,6 +147,7 @@ void ThreadFlow::followCounts() {
   keepOlder();
   settle();
   findReasons();
+  findBarriers();
 }
 
 std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others) {

@@ -22,18 +22,22 @@ for flags in -O0 -O3; do
 done
 
 # Other ways to one part per thread: made once and kept, numbers that threads keep or draw, as many turns as the team has threads, blocks that begin behind their own length, counts read
-# from text or asked for. Not: memory of each invocation, and work that any team shares.
+# from text, asked for or found by counting, barriers for as many. Not: memory of each invocation, and work that any team shares.
 for flags in -O0 -O2; do
     program ways thread_ways.cpp
     run env OMP_NUM_THREADS=2 "$PCERE" capture --force --all-classes --threads 2 ./ways 2
     says "$flags: ways runs and is captured" 0 out '^PASS'
     run "$PCERE" regions --json ways.pcere
     is "$flags: what was made for the threads is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
-        "allocated_through_a_variable allowed_processors asked_by_a_variable kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_by_a_parser read_from_text registered_threads turns_of_the_team"
+        "allocated_through_a_variable allowed_processors asked_by_a_variable counted_by_sum divided_by_atomic kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_by_a_parser read_from_text registered_threads turns_of_the_team waits_at_its_own waits_for_all"
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere kept_from_the_first
     says "$flags: what a region keeps is refused with more threads" 1 err 'holds for at most 2 threads.*sized by omp_get_num_threads at thread_ways.cpp'
+    run "$PCERE" replay --repeat 1 --threads 4 ways.pcere waits_at_its_own waits_for_all
+    says "$flags: what waits at a barrier for the capture's threads is, too" 1 out 'a count of threads that ends at .*omp_get_max_threads at thread_ways.cpp:[0-9]+, compared at' err 'a barrier for a thread count .*made at thread_ways.cpp:[0-9]+, omp_get_max_threads'
     run "$PCERE" verify --threads 1,4 ways.pcere made_each_time queue_of_chunks
     says "$flags: the others run, and are right" 0
+    run "$PCERE" replay --repeat 1 --threads 4 ways.pcere has_a_part_for_each_hit tells_the_last
+    says "$flags: so do what is sized by hits that were counted, and one that asks for its team itself" 0
 done
 
 # Pointers that each thread set in another region: threads beyond the captured ones have none. Not: those that a region sets itself, looks at first, gets by copyin, or whose elements it counts.

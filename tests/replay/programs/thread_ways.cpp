@@ -4,12 +4,13 @@
 #include <cstdlib>
 #include <memory>
 #include <omp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <vector>
 
 enum { N = 1000, LINE = 8 };
 
-static double *kept, *by_text, *by_parser, *by_allocator, *by_processors, *by_variable, *counted, *made;
+static double *by_hits, *by_sum, *kept, *by_text, *by_parser, *by_allocator, *by_processors, *by_variable, *counted, *made;
 static double sum;
 
 static void kept_from_the_first() {
@@ -115,6 +116,95 @@ static void asked_by_a_variable(int threads) {
     by_variable[LINE * omp_get_thread_num()] += i;
 }
 
+static int count_by_sum() {
+  int threads = 0;
+#pragma omp parallel reduction(+ : threads)
+  threads++;
+  return threads;
+}
+
+static void counted_by_sum() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_sum[LINE * omp_get_thread_num()] += i;
+}
+
+static int share, shared_out[N];
+
+static int count_by_atomic() {
+  int threads = 0;
+#pragma omp parallel
+  {
+#pragma omp atomic
+    threads++;
+  }
+  return threads;
+}
+
+static void divided_by_atomic() {
+#pragma omp parallel
+  {
+    int first = omp_get_thread_num() * share, last = first + share < N ? first + share : N;
+    for (int i = first; i < last; i++)
+      shared_out[i]++;
+  }
+}
+
+static int hits() {
+  int found = 0;
+#pragma omp parallel for reduction(+ : found)
+  for (int i = 0; i < N; i++)
+    if (i % 3)
+      found++;
+  return found;
+}
+
+static void has_a_part_for_each_hit() {
+#pragma omp parallel for
+  for (int i = 0; i < N; i++)
+    by_hits[omp_get_thread_num()] += i;
+}
+
+static pthread_barrier_t barrier;
+static int arrived;
+
+static void waits_for_all() {
+#pragma omp parallel
+  {
+#pragma omp atomic
+    arrived++;
+    pthread_barrier_wait(&barrier);
+  }
+}
+
+static int waiting, all_of_them, turn, last_ones;
+
+static void waits_at_its_own() {
+#pragma omp parallel
+  {
+    int now = __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
+    if (__sync_add_and_fetch(&waiting, 1) == all_of_them) {
+      waiting = 0;
+      __atomic_store_n(&turn, now + 1, __ATOMIC_RELEASE);
+    } else {
+      while (__atomic_load_n(&turn, __ATOMIC_ACQUIRE) == now)
+        sched_yield();
+    }
+  }
+}
+
+static void tells_the_last() {
+  int in = 0;
+#pragma omp parallel
+  {
+    int team = omp_get_num_threads(), before;
+#pragma omp atomic capture
+    before = in++;
+    if (before + 1 == team)
+      last_ones++;
+  }
+}
+
 static void made_each_time() {
 #pragma omp parallel
   {
@@ -170,6 +260,11 @@ int main(int, char **words) {
   counted = static_cast<double *>(calloc(LINE * threads, sizeof(double)));
   chunks = 4 * threads;
   results = static_cast<double *>(calloc(chunks, sizeof(double)));
+  by_sum = static_cast<double *>(calloc(LINE * count_by_sum(), sizeof(double)));
+  by_hits = static_cast<double *>(calloc(hits(), sizeof(double)));
+  share = (N + count_by_atomic() - 1) / count_by_atomic();
+  pthread_barrier_init(&barrier, nullptr, static_cast<unsigned>(threads));
+  all_of_them = threads;
   registry.resize(LINE * threads);
   owners = std::make_unique<std::unique_ptr<double[]>[]>(threads);
   for (int t = 0; t < threads; t++)
@@ -186,8 +281,14 @@ int main(int, char **words) {
     read_from_text();
     allowed_processors();
     asked_by_a_variable(wanted);
+    counted_by_sum();
+    divided_by_atomic();
+    has_a_part_for_each_hit();
+    waits_for_all();
+    waits_at_its_own();
+    tells_the_last();
     made_each_time();
     queue_of_chunks();
   }
-  return std::puts(sum == 3.0 * N * (N - 1) / 2 ? "PASS" : "FAIL") < 0;
+  return std::puts(sum == 3.0 * N * (N - 1) / 2 && shared_out[N - 1] == 3 && turn == 3 && last_ones == 3 ? "PASS" : "FAIL") < 0;
 }
