@@ -15,6 +15,21 @@ static bool is_one_of(const char *word, size_t length, const char *const *words)
     return false;
 }
 
+/* A name, perhaps followed by how many of them, or lists of processors: what the runtimes know, since they ignore what they do not. */
+static bool are_places(const char *text)
+{
+    static const char *const names[] = {"threads", "thread", "cores", "core", "sockets", "socket", "dice", "die", "tiles", "tile", "modules", "module",
+                                        "ll_caches", "ll_cache", "l1_caches", "l1_cache", "l2_caches", "l2_cache", "l3_caches", "l3_cache",
+                                        "numa_domains", "numa_domain", "proc_groups", "proc_group", NULL};
+    size_t length = 0;
+    while (isalnum((unsigned char)text[length]) || text[length] == '_')
+        length++;
+    const char *rest = text + length;
+    if (is_one_of(text, length, names))
+        return !*rest || *rest == ':' || (*rest == '(' && rest[1 + strspn(rest + 1, "0123456789 ")] == ')');
+    return *text && !text[strspn(text, "{}!0123456789:,- ")];
+}
+
 enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error)
 {
     static const char *const kinds[] = {"static", "dynamic", "guided", "auto", NULL};
@@ -37,11 +52,8 @@ enum pcere_status environment_check(const struct replay_options *options, struct
                               options->bind);
         at += length + (at[length] == ',');
     }
-    if (options->places)
-        for (const char *c = options->places; *c; c++)
-            if (!isprint((unsigned char)*c))
-                return pcere_fail(error, PCERE_USAGE, 0, "cores, threads, sockets, or a list as in OMP_PLACES",
-                                  "--places: there are no such places");
+    if (options->places && !are_places(options->places))
+        return pcere_fail(error, PCERE_USAGE, 0, "cores, threads, sockets, or a list as in OMP_PLACES", "--places '%s': there are no such places", options->places);
     return PCERE_OK;
 }
 

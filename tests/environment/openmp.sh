@@ -33,4 +33,14 @@ run "$PCERE" replay --threads 1,2 --repeat 1 --json settings.pcere
 is "also as a document" "$(json '[.replays[] | select(.threads == 2) | .team] | unique | tostring')" '[1]'
 run env OMP_SCHEDULE=dynamic,7 OMP_PROC_BIND=true "$PCERE" capture -q --force ./settings
 run "$PCERE" replay --threads 1 --repeat 1 --schedule static,3 --bind close --places cores settings.pcere; says "options of a replay win over what was recorded" 0
+for places in 'cores(1)' '{0}:2' '{0:1},{1:1}'; do
+    run "$PCERE" replay --threads 1 --repeat 1 --places "$places" settings.pcere; says "places are what runtimes know: $places" 0
+done
+for places in core-s 'cores(x)' '{0)' nowhere; do
+    run "$PCERE" replay --threads 1 --places "$places" settings.pcere; says "not what they do not: '$places'" 2 err 'no such places' err 'hint: cores, threads, sockets'
+done
+for option in '--schedule sometimes' '--schedule static,0' '--bind loosely'; do
+    # shellcheck disable=SC2086
+    run "$PCERE" replay --threads 1 $option settings.pcere; says "likewise $option" 2 err 'there is no such'
+done
 done_or_skipped
