@@ -13,6 +13,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
 #include <cstdlib>
@@ -78,6 +79,25 @@ void verify(Module &M) {
     report_fatal_error(Twine("PCEREPass: broken module ") + M.getSourceFileName() + ": " + Out.str());
 }
 
+/// Stages that \p M has been through. As bitcode it comes through the pipeline a second time (-emit-llvm, whole-program tools), and so it does where the plugin is named twice.
+constexpr const char *StagesMetadata = "pcere.stages";
+
+MDNode *stage(Module &M, StringRef Name) { return MDNode::get(M.getContext(), MDString::get(M.getContext(), Name)); }
+
+bool isDone(Module &M, StringRef Name) {
+  NamedMDNode *Done = M.getNamedMetadata(StagesMetadata);
+  return Done && is_contained(Done->operands(), stage(M, Name));
+}
+
+void setDone(Module &M, StringRef Name) { M.getOrInsertNamedMetadata(StagesMetadata)->addOperand(stage(M, Name)); }
+
+/// Linked from such bitcode and others: what the others have is not seen.
+void tellMissed(Module &M) {
+  for (const pcere::Region &R : pcere::findRegions(M).Regions)
+    if (!pcere::hasSite(*R.Microtask))
+      WithColor::warning() << "PCEREPass: '" << R.Name << "' is not seen, since it was linked with bitcode that this plugin had compiled before: compile all of it with the plugin, or none\n";
+}
+
 struct StartPass : PassInfoMixin<StartPass> {
   OptimizationLevel Level;
   explicit StartPass(OptimizationLevel Level) : Level(Level) {}
@@ -97,6 +117,8 @@ struct StartPass : PassInfoMixin<StartPass> {
       if (Schedules)
         pcere::askForSchedules(M);
       pcere::watchIterations(M, countMode(M.getContext(), false));
+    } else if (isDone(M, "begun")) {
+      tellMissed(M);
     } else {
       pcere::nameSource(M);
       std::vector<pcere::Construct> Constructs = pcere::identifyConstructs(M);
@@ -104,6 +126,7 @@ struct StartPass : PassInfoMixin<StartPass> {
       pcere::embedConstructs(M, Constructs);
       pcere::insertProbes(M, pcere::findRegions(M));
       pcere::watchIterations(M, countMode(M.getContext(), false));
+      setDone(M, "begun"); // the embedded unit has no such mark
     }
     verify(M);
     return PreservedAnalyses::none();
@@ -130,9 +153,12 @@ struct EndPass : PassInfoMixin<EndPass> {
         pcere::countBlocks(M, Blocks);
       else if (Names)
         pcere::nameBlocks(Blocks);
+    } else if (isDone(M, "ended")) {
+      return PreservedAnalyses::all();
     } else {
       pcere::flagThreadSized(M);
       pcere::embedSymbols(M);
+      setDone(M, "ended");
     }
     if (ExportFile.empty())
       pcere::insertCounts(M, countMode(M.getContext(), true), CountInPlace, Analyses.getResult<FunctionAnalysisManagerModuleProxy>(M).getManager());

@@ -38,6 +38,9 @@ void dropProbes(llvm::Module &M);
 /// Which site belongs to an outlined function, for flagThreadSized.
 void rememberSite(llvm::Function &Microtask, llvm::GlobalVariable &Site);
 
+/// Whether that is known: the function's region is one of the capture's.
+bool hasSite(const llvm::Function &Microtask);
+
 /// The same by a region's name, for writeThreadSized.
 void rememberName(llvm::Function &Microtask, llvm::StringRef Name);
 

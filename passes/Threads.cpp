@@ -30,6 +30,8 @@ void rememberSite(Function &Microtask, GlobalVariable &Site) {
   Microtask.setMetadata(SiteMetadata, MDNode::get(Microtask.getContext(), ValueAsMetadata::get(&Site)));
 }
 
+bool hasSite(const Function &Microtask) { return Microtask.hasMetadata(SiteMetadata); }
+
 void rememberName(Function &Microtask, StringRef Name) {
   Microtask.setMetadata(SiteMetadata, MDNode::get(Microtask.getContext(), MDString::get(Microtask.getContext(), Name)));
 }

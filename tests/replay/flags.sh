@@ -98,4 +98,42 @@ int main(void) { for (int k = 0; k < 3; k++) { work(k); many(a, b, k); } return 
 END
 run "$PCERE" capture -q --all-classes ./checked; says "a program with many checks of undefined behaviour is captured" 0 out PASS
 run "$PCERE" verify --threads 1,2 checked.pcere; says "and replayed" 0 out 'work@checked.c.*identical'
+
+# Bitcode that was compiled with the plugin goes through a compiler with it once more (-emit-llvm, tools for whole programs), or the plugin is named twice: each region is one.
+cat >again.c <<'END'
+#include <stdio.h>
+static long a[1000];
+void other(void);
+int main(void)
+{
+    for (int k = 0; k < 3; k++)
+        #pragma omp parallel for
+        for (int i = 0; i < 1000; i++) a[i] += i;
+    other();
+    return puts(a[7] == 21 ? "PASS" : "FAIL") < 0;
+}
+END
+cat >again_other.c <<'END'
+static long b[1000];
+void other(void);
+void other(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) b[i] += i;
+}
+END
+for level in -O0 -O2; do
+    with=("$level" -g -fopenmp "-fpass-plugin=$(plugin)")
+    "$CLANG" "${with[@]}" -c -emit-llvm again.c again_other.c || exit 1
+    "$CLANG" "${with[@]}" again.bc again_other.bc -o again || exit 1
+    run "$PCERE" capture -q --force --all-classes ./again; says "$level: a program of bitcode that the plugin sees twice is captured" 0 out PASS
+    is "$level: each invocation once" "$("$PCERE" regions --json again.pcere | jq -r '[.regions[] | "\(.function) \(.invocations)"] | sort | join(", ")')" 'main 3, other 1'
+    run "$PCERE" verify --threads 1,2 again.pcere; says "$level: and replayed" 0 out 'main@again.c.*identical' out 'other@again_other.c.*identical'
+    "$CLANG" "${with[@]}" "-fpass-plugin=$(plugin)" again.c again_other.c -o again || exit 1
+    run "$PCERE" capture -q --force --all-classes ./again; says "$level: so is one of a compiler that has the plugin twice" 0 out PASS
+    run "$PCERE" verify again.pcere; says "$level: and replayed" 0 out 'main@again.c.*identical'
+    "$CLANG" "$level" -g -fopenmp -c -emit-llvm again_other.c && "$("$CLANG" -print-prog-name=llvm-link)" again.bc again_other.bc -o linked.bc || exit 1
+    run "$CLANG" "${with[@]}" linked.bc -o again
+    says "$level: what was linked with such bitcode without being such is told" 0 err "warning: PCEREPass: 'other@again_other.c:5' is not seen"
+done
 finish
