@@ -76,7 +76,7 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
         text_add(&note, region->reason);
     uint32_t threads = threads_captured(region, manifest->threads);
     if (captured && region->thread_sized)
-        text_addf(&note, "%sat most %u thread%s: %s", region->reason ? "; " : "", threads, threads == 1 ? "" : "s", region->thread_sized);
+        text_addf(&note, "%s%s %u thread%s: %s", region->reason ? "; " : "", store_region_is_exact(region) ? "exactly" : "at most", threads, threads == 1 ? "" : "s", region->thread_sized);
     if (io)
         text_addf(&note, "%s%s", note.length ? "; " : "", io);
     if (region->nested) {

@@ -201,8 +201,9 @@ static void thread_sized_print(const struct prediction *prediction, const struct
         bool missing = false;
         for (size_t c = 0; c < point->regions[r].class_count; c++)
             missing |= point->regions[r].classes[c].missing;
-        if (missing && point->threads > store_region_threads_most(region, prediction->manifest->threads))
-            printf("%s cannot run with %u threads, since it uses %s: pcere capture --threads %u\n", cli_region_name(name, prediction->manifest, region->name), point->threads, region->thread_sized, point->threads);
+        if (missing && !store_region_may_have(region, prediction->manifest->threads, point->threads))
+            printf("%s cannot run with %u thread%s, since it uses %s: pcere capture --threads %u\n", cli_region_name(name, prediction->manifest, region->name), point->threads,
+                   point->threads == 1 ? "" : "s", region->thread_sized, point->threads);
     }
 }
 

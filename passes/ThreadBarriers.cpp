@@ -3,12 +3,14 @@
 //   pthread_barrier_init(&b, NULL, threads)     region: pthread_barrier_wait(&b)
 //   threads = omp_get_max_threads()             region: if (++arrived == threads) go = 1; else while (!go);
 //
-// A barrier that was made for so many threads lets more of them through too early.
+// A barrier that was made for so many threads lets more of them through too early; fewer never come through.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
+
+#include "include/pcere/rt_abi.h"
 
 using namespace llvm;
 
@@ -55,7 +57,7 @@ void ThreadFlow::findBarriers() {
       const Facts *Wanted = carriesNothing(Count) ? nullptr : known(nodeIn(MadeIn, Count));
       bool Same = find(nodeIn(MadeIn, cast<CallBase>(Made)->getArgOperand(0))) == find(nodeIn(In, cast<CallBase>(I)->getArgOperand(0)));
       if (Same && Wanted && Wanted->Count.any())
-        Flag(owners(Instances[In]), "a barrier for a thread count from before the region (made" + place(Made) + ", " + asked(Wanted->Asked) + ")");
+        Flag(owners(Instances[In]), PCERE_THREADS_EXACT "a thread count from before the region (made" + place(Made) + ", " + asked(Wanted->Asked) + ")");
     }
   for (const Seen &Equal : Equals) {
     BitVector Others = owners(Instances[Equal.In]);

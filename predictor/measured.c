@@ -207,13 +207,13 @@ bool measured_is_light(const struct store_manifest *manifest, const struct store
     return spared && together_ns <= manifest->wall_ns / MEASURED_SPARED_TOGETHER_PARTS;
 }
 
-/* It has a part of memory for each thread of the capture: with more, it is to be refused, not left out. */
+/* It has a part of memory, or a place at a barrier, for each thread of the capture: with others, it is to be refused, not left out. */
 static bool is_held(const struct store_manifest *manifest, const struct store_class *class, uint32_t threads)
 {
     for (size_t i = 0; i < manifest->region_count; i++) {
         const struct store_region *region = &manifest->regions[i];
         if (region->class_count && region->classes <= class && class < region->classes + region->class_count)
-            return threads > store_region_threads_most(region, manifest->threads);
+            return !store_region_may_have(region, manifest->threads, threads);
     }
     return false;
 }

@@ -180,12 +180,6 @@ static enum pcere_status class_keep(struct predictor *predictor, const struct st
     return PCERE_OK;
 }
 
-/* It cannot be replayed with so many: that is told, however light it is. */
-static bool is_too_many(const struct predict_request *request, const struct store_region *region, uint32_t threads)
-{
-    return threads > store_region_threads_most(region, request->manifest->threads);
-}
-
 /* Whether the class holds at these threads. */
 static void members_spread(struct predictor *predictor, const struct store_region *region, const struct store_class *class, uint32_t threads, struct predict_class *ret_class)
 {
@@ -219,7 +213,7 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         replays_choose(request, region->name, class->representative, threads, &predictor->replays);
         bool light = predictor->replays.count == 0 && !predictor->alone
                      && (measured_is_light(request->manifest, class) || (predictor->own && measured_is_known(request->manifest, class, threads)));
-        ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed && (!light || is_too_many(request, region, threads));
+        ret_class->missing = predictor->replays.count == 0 && request->partial && predictor->any_replayed && (!light || !store_region_may_have(region, request->manifest->threads, threads));      /* that is told, however light it is */
         if (light || ret_class->missing)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         if (predictor->replays.count == 0)

@@ -32,9 +32,9 @@ enum pcere_status unmeasured_class(const struct predict_request *request, struct
     struct text list = {0};
     for (size_t r = 0; r < request->manifest->region_count; r++) {
         const struct store_region *this = &request->manifest->regions[r];
-        if (text_equal(this->name, region) && threads > store_region_threads_most(this, request->manifest->threads))
-            return pcere_fail(error, PCERE_NO, 0, "capture the program with more threads: pcere capture --threads N",
-                              "%s cannot run with %u threads, since it uses %s", region, threads, this->thread_sized);
+        if (text_equal(this->name, region) && !store_region_may_have(this, request->manifest->threads, threads))
+            return pcere_fail(error, PCERE_NO, 0, "capture the program with as many threads: pcere capture --threads N",
+                              "%s cannot run with %u thread%s, since it uses %s", region, threads, threads == 1 ? "" : "s", this->thread_sized);
     }
     for (size_t t = 0; t < request->thread_count; t++) {
         size_t before = missing;

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define STORE_SCHEMA_VERSION 1
 
@@ -61,7 +62,7 @@ struct store_region {
     uint64_t probed_ns;          /* by how much probes of regions inside it stretched time_ns and nested_ns: at least */
     char *status;                /* "captured", "skipped" or "invalid" */
     char *reason;                /* NULL if captured */
-    char *thread_sized;          /* what keeps its codelets from running with more threads than they were captured with, or NULL */
+    char *thread_sized;          /* what keeps its codelets from running with more threads than they were captured with, or NULL; see PCERE_THREADS_EXACT */
     struct store_class *classes;
     size_t class_count;
 };
@@ -92,13 +93,25 @@ static inline bool store_region_is_short(const struct store_region *region)
     return members ? short_ones >= members - members / 10 : region->invocations && (region->time_ns + region->nested_ns) / region->invocations < STORE_SHORT_NS;
 }
 
-/* The most threads that all its codelets may be asked for: without bound where nothing is sized by the number of threads, and where the program itself says how many they run with. */
-static inline uint32_t store_region_threads_most(const struct store_region *region, uint32_t capture_threads)
+/* Whether it holds for no fewer threads than the capture's, as for no more. */
+static inline bool store_region_is_exact(const struct store_region *region)
+{
+    return region->thread_sized && strncmp(region->thread_sized, PCERE_THREADS_EXACT, sizeof PCERE_THREADS_EXACT - 1) == 0;
+}
+
+/* Whether it can run with so many threads where the capture had so many. */
+static inline bool store_region_takes(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
+{
+    return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region));
+}
+
+/* Whether all its codelets may be asked for so many threads: for any number where the program itself says how many they run with. */
+static inline bool store_region_may_have(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
 {
     bool asked = false;
     for (size_t i = 0; i < region->class_count; i++)
         asked |= region->classes[i].captured && !region->classes[i].team;
-    return region->thread_sized && asked ? capture_threads : UINT32_MAX;
+    return !asked || store_region_takes(region, capture_threads, threads);
 }
 
 struct store_image {             /* a shared library of the user that was captured like the program */

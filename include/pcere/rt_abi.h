@@ -34,6 +34,8 @@ struct pcere_site {
     const char *thread_sized;   /* what holds only for the thread count that the program started with, or NULL */
 };
 
+#define PCERE_THREADS_EXACT "a barrier for "    /* thread_sized begins so: with fewer threads it does not end, either */
+
 #define PCERE_UNIT_MAGIC "PCEREBC1"
 #define PCERE_SYMBOLS_MAGIC "PCERESY1"
 

@@ -85,5 +85,9 @@ int main(int count, char **arguments)
     if (omp_get_max_threads() > THREADS_MOST)
         return fprintf(stderr, "codelet: this region holds for at most %d threads\n", THREADS_MOST), 2;
 #endif
+#ifdef THREADS_LEAST
+    if (omp_get_max_threads() < THREADS_LEAST)
+        return fprintf(stderr, "codelet: this region waits for %d threads\n", THREADS_LEAST), 2;
+#endif
     process_start(arguments, region_work);          /* maps memory.bin by memory.txt */
 }

@@ -186,7 +186,7 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "the capture does not hold the memory behind the region: make check cannot compare");
     const char *sized = work->target->region->thread_sized;
     if (!status && sized)
-        status = export_limit(work, error, "it holds for at most %u threads, those of the capture: %s", codelet->capture_threads, sized);
+        status = export_limit(work, error, "it holds for %s %u threads, those of the capture: %s", store_region_is_exact(work->target->region) ? "exactly" : "at most", codelet->capture_threads, sized);
     if (!status && codelet->num_threads)
         status = export_limit(work, error, "the construct asks for %d threads (num_threads); here THREADS decides", abs(codelet->num_threads));
     if (!status && codelet->does_io && codelet->has_after)

@@ -280,12 +280,12 @@ uint32_t replay_asked_threads(const struct replay_session *session, const struct
 enum pcere_status replay_threads_check(const struct replay_target *target, const struct store_codelet *codelet, uint32_t threads,
                                        struct pcere_error *error)
 {
-    const char *why = target->region->thread_sized;
-    if (!why || threads <= codelet->capture_threads)
+    const struct store_region *region = target->region;
+    if (store_region_takes(region, codelet->capture_threads, threads))
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, "capture it with more threads: pcere capture --threads N",
-                      "%s holds for at most %u thread%s, since it uses %s", target->region->name, codelet->capture_threads,
-                      codelet->capture_threads == 1 ? "" : "s", why);
+    return pcere_fail(error, PCERE_NO, 0, threads > codelet->capture_threads ? "capture it with more threads: pcere capture --threads N" : "capture it with fewer threads: pcere capture --threads N",
+                      "%s holds for %s %u thread%s, since it uses %s", region->name, store_region_is_exact(region) ? "exactly" : "at most", codelet->capture_threads,
+                      codelet->capture_threads == 1 ? "" : "s", region->thread_sized);
 }
 
 bool replay_starts_take(struct replay_session *session, uint32_t threads)

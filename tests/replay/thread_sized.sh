@@ -33,9 +33,13 @@ for flags in -O0 -O2; do
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere kept_from_the_first
     says "$flags: what a region keeps is refused with more threads" 1 err 'holds for at most 2 threads.*sized by omp_get_num_threads at thread_ways.cpp'
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere waits_at_its_own waits_for_all
-    says "$flags: what waits at a barrier for the capture's threads is, too" 1 out 'a count of threads that ends at .*omp_get_max_threads at thread_ways.cpp:[0-9]+, compared at' err 'a barrier for a thread count .*made at thread_ways.cpp:[0-9]+, omp_get_max_threads'
+    says "$flags: what waits at a barrier for the capture's threads is, too" 1 out 'a count of threads that ends at .*omp_get_max_threads at thread_ways.cpp:[0-9]+, compared at' err 'exactly 2 threads, since it uses a barrier for a thread count .*made at thread_ways.cpp:[0-9]+, omp_get_max_threads'
     run "$PCERE" verify --threads 1,4 ways.pcere made_each_time queue_of_chunks
     says "$flags: the others run, and are right" 0
+    run "$PCERE" replay --repeat 1 --threads 1,2 ways.pcere waits_for_all
+    says "$flags: fewer would wait for ever" 1 out 'waits_for_all.* 2 .*1 sample' out 'waits_for_all.* 1 .*exactly 2 threads, since' err 'hint: capture it with fewer threads'
+    run "$PCERE" regions ways.pcere
+    says "$flags: and the table" 0 out 'waits_for_all.*exactly 2 threads: a barrier' out 'waits_at_its_own.*at most 2 threads: a count'
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere has_a_part_for_each_hit tells_the_last
     says "$flags: so do what is sized by hits that were counted, and one that asks for its team itself" 0
 done
