@@ -30,6 +30,8 @@ static bool isTicket(const Value *V) {
   return false;
 }
 
+bool comparesTicket(const ICmpInst &Compare) { return Compare.isEquality() && (isTicket(Compare.getOperand(0)) || isTicket(Compare.getOperand(1))); }
+
 /// Whether the last one is told by how many there are, as others than the region know it.
 bool ThreadFlow::countsUp(const Seen &Equal, const BitVector &Others, std::string &Reason) {
   for (unsigned K : {0u, 1u}) {
@@ -60,13 +62,8 @@ void ThreadFlow::findBarriers() {
         Flag(owners(Instances[In]), PCERE_THREADS_EXACT "a thread count from before the region (made" + place(Made) + ", " + asked(Wanted->Asked) + ")");
     }
   for (const Seen &Equal : Equals) {
-    BitVector Others = owners(Instances[Equal.In]);
-    if (Others.none())
-      continue;
-    Others.flip();
-    Others.set(0);
     std::string Reason;
-    if (countsUp(Equal, Others, Reason))
+    if (countsUp(Equal, others(Equal.In), Reason))
       Flag(owners(Instances[Equal.In]), Reason);
   }
 }

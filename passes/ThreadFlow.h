@@ -7,7 +7,7 @@
 //   ThreadWalk.cpp   instructions become classes and edges     ThreadSources.cpp   what is a number of threads, or a thread's
 //   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
-//   ThreadValues.cpp  numbers that each thread set for itself
+//   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -44,6 +44,12 @@ std::string place(const llvm::Instruction *I);
 
 /// By which call, and where, a thread count was asked for.
 std::string asked(const llvm::Instruction *I);
+
+/// `nt++` by each thread of a region, once: as an atomic construct, or as a reduction adds it up.
+bool countsThreads(const llvm::Instruction &I);
+
+/// Whether a number that was drawn from a counter (atomically) is compared for equality.
+bool comparesTicket(const llvm::ICmpInst &Compare);
 
 class ThreadFlow : MemoryClasses {
 public:
@@ -113,7 +119,6 @@ private:
   void choosePrecision();
 
   // ThreadSources.cpp
-  bool countsThreads(const llvm::AtomicRMWInst &Atomic) const;
   bool asks() const;
   void addSources();
   void addOwnNumbers();
@@ -144,6 +149,8 @@ private:
   const llvm::BitVector &owners(const Instance &I) const;
   unsigned ownerOfMicrotask(const llvm::Function &F) const;
   void followCounts();
+  llvm::BitVector others(unsigned In) const;
+  void giveReasons(llvm::function_ref<std::string(size_t)> ReasonOf);
   std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others);
   void findReasons();
 

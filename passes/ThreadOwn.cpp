@@ -184,7 +184,7 @@ void ThreadFlow::findOwn() {
 
 void ThreadFlow::findOwnMemory(ArrayRef<OwnUses> Of) {
   const DataLayout &Layout = M.getDataLayout();
-  auto ReasonOf = [&](size_t K) -> std::string {
+  giveReasons([&](size_t K) -> std::string {
     for (const Place &At : Of[K].Led) {
       if (any_of(Of[K].Checked, [&](const Place &Known) { return Known.meets(At); }) || Of[K].filler(At) || !isNullFirst(At, Layout))
         continue;
@@ -193,10 +193,7 @@ void ThreadFlow::findOwnMemory(ArrayRef<OwnUses> Of) {
           return ownReason("memory that each thread made for itself", At, *By);
     }
     return "";
-  };
-  for (size_t K = 0; K < Microtasks.size(); ++K)
-    if (Reasons[K].empty())
-      Reasons[K] = ReasonOf(K);
+  });
 }
 
 } // namespace pcere

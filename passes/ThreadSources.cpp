@@ -1,5 +1,6 @@
 //===- passes/ThreadSources.cpp - what is a number of threads, and what is one thread's own number --------------------------------===//
 
+#include "Stages.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
@@ -43,19 +44,24 @@ static bool isOneEach(const Value *V) {
   return Steps == 1;
 }
 
-/// `nt++` by each thread of a region, once: as an atomic construct, or as a reduction adds it up. Without optimisation the outlined function calls the one that has it.
-bool ThreadFlow::countsThreads(const AtomicRMWInst &Atomic) const {
-  if (Atomic.getOperation() != AtomicRMWInst::Add || !Atomic.use_empty() || !isOneEach(Atomic.getValOperand()) || isInLoop(Atomic))
-    return false;
-  const Function &F = *Atomic.getFunction();
-  return ownerOfMicrotask(F) || (F.hasOneUse() && isa<CallBase>(*F.user_begin()) && ownerOfMicrotask(*cast<Instruction>(*F.user_begin())->getFunction()) &&
-                                 !isInLoop(*cast<Instruction>(*F.user_begin())));
+/// Whether each thread of a region runs it once. Without optimisation the outlined function calls the one that has it.
+static bool eachThreadRuns(const Instruction &I) {
+  const Function &F = *I.getFunction();
+  if (hasSite(F))
+    return !isInLoop(I);
+  auto *Call = F.hasOneUse() ? dyn_cast<CallBase>(*F.user_begin()) : nullptr;
+  return Call && hasSite(*Call->getFunction()) && !isInLoop(I) && !isInLoop(*Call);
+}
+
+bool countsThreads(const Instruction &I) {
+  auto *Atomic = dyn_cast<AtomicRMWInst>(&I);
+  return Atomic && Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()) && eachThreadRuns(I);
 }
 
 bool ThreadFlow::asks() const {
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
-      if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I); Atomic && Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()))
+      if (countsThreads(I))
         return true;
       else if (auto *Call = dyn_cast<CallBase>(&I)) {
         const Value *Team = asksForTeam(*Call);

@@ -271,7 +271,7 @@ void ThreadFlow::findOwnValues(const OwnWalk &Walk, ArrayRef<OwnUses> Of) {
              return Caller && Microtasks[K].Reached.count(const_cast<Function *>(Caller->getFunction())) && MayBeUnset(K, *Caller, At);
            });
   };
-  auto ReasonOf = [&](size_t K) -> std::string {
+  giveReasons([&](size_t K) -> std::string {
     for (auto [At, Number] : Of[K].Numbers) {
       const Instruction *By = At.V->hasInitializer() ? Filler(K, At) : nullptr;
       Purposes::Purpose For = By ? Purpose.of(*Number) : Purposes::Nothing;
@@ -283,10 +283,7 @@ void ThreadFlow::findOwnValues(const OwnWalk &Walk, ArrayRef<OwnUses> Of) {
         return ownReason("numbers that each thread set for itself", At, *By);
     }
     return "";
-  };
-  for (size_t K = 0; K < Microtasks.size(); ++K)
-    if (Reasons[K].empty())
-      Reasons[K] = ReasonOf(K);
+  });
 }
 
 } // namespace pcere

@@ -236,11 +236,14 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (!carriesNothing(Alloca->getArraySize()))
       Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, Edge::Computed});
   } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
-    (Compare->isRelational() ? Compares : Equals).push_back({Here, &I});
+    if (Compare->isRelational())
+      Compares.push_back({Here, &I});
+    else if (comparesTicket(*Compare))
+      Equals.push_back({Here, &I});
   } else if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I)) {
     if (Atomic->getOperation() == AtomicRMWInst::Add || Atomic->getOperation() == AtomicRMWInst::Sub)
       Tickets.push_back({Here, &I});
-    if (countsThreads(*Atomic))
+    if (countsThreads(I))
       Sources.push_back({Here, &I});
     if (carriesNothing(Atomic->getPointerOperand()))
       return;

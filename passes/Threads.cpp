@@ -152,6 +152,21 @@ void ThreadFlow::followCounts() {
   findBarriers();
 }
 
+/// To regions that have none yet.
+void ThreadFlow::giveReasons(function_ref<std::string(size_t)> ReasonOf) {
+  for (size_t K = 0; K < Microtasks.size(); ++K)
+    if (Reasons[K].empty())
+      Reasons[K] = ReasonOf(K);
+}
+
+/// Who else than those that run this instance; serial code is always another one.
+BitVector ThreadFlow::others(unsigned In) const {
+  BitVector Others = owners(Instances[In]);
+  Others.flip();
+  Others.set(0);
+  return Others;
+}
+
 std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others) {
   const Facts *Base = known(node(Address.getPointerOperand()));
   for (const Use &Index : Address.indices()) {
@@ -179,11 +194,8 @@ void ThreadFlow::findReasons() {
         Wanted.push_back(Owner);
     if (Wanted.empty())
       continue;
-    BitVector Others = Own;
-    Others.flip();
-    Others.set(0);
     Here = In;
-    std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), Others);
+    std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), others(In));
     if (Reason.empty())
       continue;
     for (unsigned Owner : Wanted)
