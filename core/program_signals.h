@@ -1,6 +1,7 @@
 /* core/program_signals.h - signals that come to a command while a program of the user's runs for it.
  *
  *   ctrl-C, ctrl-\     reach the program by itself, since the terminal sends them to both: ignored here, so that what comes of it can be told
+ *   SIGINT, SIGQUIT    from a process: handed on to the program, but not two of one moment (timeout(1) sends one to its child and one to the group)
  *   SIGTERM, SIGHUP    handed on to the program, whose end is then told as any other; the second one ends the command, too
  *
  * What was ignored stays ignored, and what is handled stays so. One program at a time.

@@ -39,7 +39,7 @@ lines=$(wc -l <endless.pcere/samples.jsonl)
 stuck_of() { local child; for child in $(cat /proc/"$1"/task/*/children 2>/dev/null); do grep -qx stuck /proc/"$child"/task/*/comm 2>/dev/null && echo "$child"; done; }
 gone() { ! grep -q '^State:[[:space:]]*[^ZX]' /proc/"$1"/status 2>/dev/null; }
 # ended HOW COMMAND...: starts the command as a terminal would, waits for a child that is stuck, and sends INT to all processes, or TERM or KILL to the command, or lets it
-# stay; its child is in $child, itself in $command
+# stay; ALONE sends INT to the command, and to no other; its child is in $child, itself in $command
 ended() {
     local how=$1
     shift
@@ -48,7 +48,7 @@ ended() {
     child=
     while [ -z "$child" ] && kill -0 $command 2>/dev/null; do child=$(stuck_of $command); sleep 0.02; done
     [ "$how" = STAYS ] && return
-    if [ "$how" = INT ]; then kill -INT -- -$command; else kill -"$how" $command; fi
+    if [ "$how" = INT ]; then kill -INT -- -$command; elif [ "$how" = ALONE ]; then kill -INT $command; else kill -"$how" $command; fi
     status=0; wait $command || status=$?
 }
 for signal in INT:130 TERM:143; do
@@ -105,7 +105,7 @@ for signal in INT:130 TERM:143; do
 done
 
 # Commands that run the program once hand the signal on: what was seen until then is kept.
-for signal in TERM:143 HUP:129; do
+for signal in TERM:143 HUP:129 ALONE:130; do
     how=${signal%:*} number=${signal#*:}
     ended "$how" "$PCERE" capture --force --all-classes -o cut.pcere ./stays
     says "SIG$how ends a program that is captured, and what was is kept" "$number" err 'killed by signal' err "hint: what was captured until then is in 'cut.pcere'"
