@@ -254,7 +254,7 @@ static mode_t usual_mode(void)
 static enum pcere_status file_write(const char *path, report_write_fn *write, const json_t *document, struct pcere_error *error)
 {
     struct stat there;
-    struct file_stage stage = {NULL, -1};
+    struct file_stage stage = {.descriptor = -1};
     bool staged = stat(path, &there) != 0 || S_ISREG(there.st_mode);
     enum pcere_status status = staged ? file_stage(AT_FDCWD, path, "report.write", &stage, error) : PCERE_OK;
     if (status != PCERE_OK)

@@ -135,6 +135,27 @@ static char *path_parent(const char *path)
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
+/* A file without a name, in the directory where `path` is to be: it is gone with whoever is killed while he writes it. -1 where the file system has none,
+ * or where there is no /proc to name it from. */
+static int nameless_make(int directory, const char *path)
+{
+    char *parent = path_parent(path);
+    int descriptor = parent && access("/proc/self/fd", X_OK) == 0 ? openat(directory, parent, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600) : -1;
+    free(parent);
+    return descriptor;
+}
+
+/* 0, or errno */
+static int nameless_name(int directory, const struct file_stage *stage)
+{
+    char itself[32];
+    if (stage->named)
+        return 0;
+    snprintf(itself, sizeof itself, "/proc/self/fd/%d", stage->descriptor);
+    unlinkat(directory, stage->name, 0);
+    return linkat(AT_FDCWD, itself, directory, stage->name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
 enum pcere_status file_stage(int directory, const char *path, const char *fault, struct file_stage *ret_stage,
                              struct pcere_error *error)
 {
@@ -145,13 +166,16 @@ enum pcere_status file_stage(int directory, const char *path, const char *fault,
     if (asprintf(&name, "%s.tmp", path) < 0)
         return pcere_fail_memory(error, path);
     int errnum = file_fault(fault);
-    int descriptor = errnum ? -1 : openat(directory, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int descriptor = errnum ? -1 : nameless_make(directory, path);
+    bool named = descriptor < 0;
+    if (!errnum && named)
+        descriptor = openat(directory, name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0) {
         enum pcere_status status = file_fail(error, errnum ? errnum : errno, "create", name);
         free(name);
         return status;
     }
-    *ret_stage = (struct file_stage){name, descriptor};
+    *ret_stage = (struct file_stage){name, descriptor, named};
     return PCERE_OK;
 }
 
@@ -164,6 +188,9 @@ enum pcere_status file_publish(int directory, const char *path, struct file_stag
         if (errnum || fsync(stage->descriptor) != 0)
             status = file_fail(error, errnum ? errnum : errno, "sync", stage->name);
     }
+    int unnamed = status ? 0 : nameless_name(directory, stage);
+    if (unnamed)
+        status = file_fail(error, unnamed, "create", stage->name);
     if (close(stage->descriptor) != 0 && !status)
         status = file_fail(error, errno, "write", stage->name);
     if (!status) {

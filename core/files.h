@@ -22,15 +22,16 @@ enum pcere_status file_read(int directory, const char *path, size_t limit_bytes,
 enum pcere_status file_write_all(int descriptor, int64_t offset, const void *data, size_t bytes, const char *path,
                                  const char *fault, struct pcere_error *error);
 
-/* Replace (or create) a file so that whoever opens it finds the old content or the new one, whole: written as PATH.tmp, then
+/* Replace (or create) a file so that whoever opens it finds the old content or the new one, whole: written beside it, then
  * renamed. `durable`: also after a power failure (fsync of the file and of its directory). PCERE_USAGE: PATH is a device, a socket or a pipe, which
  * a rename would take away. */
 enum pcere_status file_replace(int directory, const char *path, const void *data, size_t bytes, bool durable, const char *fault,
                                struct pcere_error *error);
 
-/* The same for a file that is written piece by piece. file_stage makes PATH.tmp, open for writing and empty; file_publish syncs it if
- * `durable`, and gives it its name, or removes it if `written` is a failure, which it returns. */
-struct file_stage { char *name; int descriptor; };
+/* The same for a file that is written piece by piece. file_stage makes an empty file, open for writing, which has no name yet
+ * (PATH.tmp where the file system has no such files), so that it goes with a process that is killed; file_publish syncs it if `durable`, and gives it its
+ * name, or removes it if `written` is a failure, which it returns. */
+struct file_stage { char *name; int descriptor; bool named; };
 enum pcere_status file_stage(int directory, const char *path, const char *fault, struct file_stage *ret_stage,
                              struct pcere_error *error);
 enum pcere_status file_publish(int directory, const char *path, struct file_stage *stage, bool durable, const char *fault,

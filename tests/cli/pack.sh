@@ -23,6 +23,8 @@ holds "the document says what was packed" jq -e '.schema == "pcere.pack/1" and .
 run "$PCERE" pack p.pcere -o /no/such/folder/x; says "a folder that is not there" 5 err '/no/such/folder/x'
 run env PCERE_FAULTS=pack.write:2:ENOSPC "$PCERE" pack -o full.tar.zst; says "a full disk" 5 err 'No space' err '^hint: '
 holds "leaves nothing" test ! -e full.tar.zst -a ! -e full.tar.zst.tmp
+run env PCERE_FAULTS=pack.write:2:KILL "$PCERE" pack -o killed.tar.zst; says "a process that is killed" 137
+is "nor does that" "$(find . -name 'killed*')" ''
 
 run "$PCERE" unpack p.pcere.tar.zst; says "an existing store is not replaced" 2 err "the store 'p.pcere' exists" err '^hint: .*--force'
 run "$PCERE" unpack p.pcere.tar.zst -o q.pcere --json; says "unpacked under another name" 0
