@@ -45,11 +45,19 @@ std::string place(const llvm::Instruction *I);
 /// By which call, and where, a thread count was asked for.
 std::string asked(const llvm::Instruction *I);
 
-/// `nt++` by each thread of a region, once: as an atomic construct, or as a reduction adds it up.
-bool countsThreads(const llvm::Instruction &I);
+/// `nt++` by each thread of a region, once, as an atomic construct, under a critical one, or as a reduction adds it up: where nt is, or null.
+const llvm::Value *countsThreads(const llvm::Instruction &I);
 
 /// Whether a number that was drawn from a counter (atomically) is compared for equality.
 bool comparesTicket(const llvm::ICmpInst &Compare);
+
+/// Calls of std::barrier's and std::latch's members, and what reads a number in one of them, also where it was inlined (by debug information).
+bool usesStandardBarrier(const llvm::CallBase &Call);
+bool makesStandardBarrier(const llvm::CallBase &Call);
+bool isInStandardBarrier(const llvm::Instruction &I);
+
+/// The C++ library's own, where it counts who waits.
+bool isInStandardWait(const llvm::Instruction &I);
 
 class ThreadFlow : MemoryClasses {
 public:
@@ -155,7 +163,7 @@ private:
   void findReasons();
 
   // ThreadBarriers.cpp
-  bool countsUp(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);
+  bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);
   void findBarriers();
 
   // ThreadOwn.cpp
@@ -192,7 +200,7 @@ private:
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, Indexed, BarriersMade, BarriersUsed;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

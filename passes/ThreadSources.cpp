@@ -5,6 +5,7 @@
 #include "ThreadFlow.h"
 
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -44,6 +45,12 @@ static bool isOneEach(const Value *V) {
   return Steps == 1;
 }
 
+/// The same, or, where nothing was optimised, read from the same variable.
+static bool sameAddress(const Value &A, const Value &B) {
+  auto *FromA = dyn_cast<LoadInst>(&A), *FromB = dyn_cast<LoadInst>(&B);
+  return &A == &B || (FromA && FromB && FromA->getPointerOperand() == FromB->getPointerOperand() && isa<AllocaInst>(FromA->getPointerOperand()));
+}
+
 /// Whether each thread of a region runs it once. Without optimisation the outlined function calls the one that has it.
 static bool eachThreadRuns(const Instruction &I) {
   const Function &F = *I.getFunction();
@@ -53,9 +60,22 @@ static bool eachThreadRuns(const Instruction &I) {
   return Call && hasSite(*Call->getFunction()) && !isInLoop(I) && !isInLoop(*Call);
 }
 
-bool countsThreads(const Instruction &I) {
-  auto *Atomic = dyn_cast<AtomicRMWInst>(&I);
-  return Atomic && Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()) && eachThreadRuns(I);
+/// Behind the beginning of a critical construct: the last call before.
+static bool isCritical(const Instruction &I) {
+  for (const Instruction *Before = I.getPrevNode(); Before; Before = Before->getPrevNode())
+    if (auto *Call = dyn_cast<CallBase>(Before); Call && !isa<IntrinsicInst>(Call))
+      return calleeName(*Call).starts_with("__kmpc_critical");
+  return false;
+}
+
+const Value *countsThreads(const Instruction &I) {
+  if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I))
+    return Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()) && eachThreadRuns(I) && !isInStandardWait(I)
+               ? Atomic->getPointerOperand() : nullptr;
+  auto *Store = dyn_cast<StoreInst>(&I);
+  auto *Sum = Store ? dyn_cast<BinaryOperator>(Store->getValueOperand()) : nullptr;
+  auto *Before = Sum && Sum->getOpcode() == Instruction::Add && isOneEach(Sum->getOperand(1)) ? dyn_cast<LoadInst>(Sum->getOperand(0)) : nullptr;
+  return Before && sameAddress(*Before->getPointerOperand(), *Store->getPointerOperand()) && isCritical(I) && eachThreadRuns(I) ? Store->getPointerOperand() : nullptr;
 }
 
 bool ThreadFlow::asks() const {
@@ -74,8 +94,10 @@ bool ThreadFlow::asks() const {
 /// Numbers of threads themselves.
 void ThreadFlow::addSources() {
   for (auto [In, I] : Sources) {
-    auto *Counted = dyn_cast<AtomicRMWInst>(I);
-    unsigned N = Counted ? content(nodeIn(In, Counted->getPointerOperand())) : nodeIn(In, I);
+    const Value *Counted = countsThreads(*I);
+    if (Counted && carriesNothing(Counted))
+      continue;
+    unsigned N = Counted ? content(nodeIn(In, Counted)) : nodeIn(In, I);
     for (unsigned At : {N, !Counted && I->getType()->isPointerTy() ? content(N) : N}) {
       Facts &F = facts(At);
       F.Count |= owners(Instances[In]);

@@ -193,6 +193,10 @@ void ThreadFlow::call(const CallBase &Call) {
   const Function *Callee = likelyCallee(Call);
   StringRef Name = Callee ? Callee->getName() : StringRef();
   auto *Own = dyn_cast<IntrinsicInst>(&Call);
+  if (makesStandardBarrier(Call))
+    BarriersMade.push_back({Here, &Call});
+  else if (usesStandardBarrier(Call))
+    BarriersUsed.push_back({Here, &Call});
   if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callThatReads(Call, Name))
     return;
   if (isa<MemTransferInst>(Call)) {
@@ -212,6 +216,10 @@ void ThreadFlow::call(const CallBase &Call) {
 }
 
 void ThreadFlow::instruction(const Instruction &I) {
+  if (countsThreads(I))
+    Sources.push_back({Here, &I});
+  if ((isa<LoadInst>(I) || isa<AtomicRMWInst>(I)) && isInStandardBarrier(I))
+    BarriersRead.push_back({Here, &I});
   if (auto *Load = dyn_cast<LoadInst>(&I)) {
     if (carriesNothing(Load->getPointerOperand()))
       return;
@@ -243,8 +251,6 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I)) {
     if (Atomic->getOperation() == AtomicRMWInst::Add || Atomic->getOperation() == AtomicRMWInst::Sub)
       Tickets.push_back({Here, &I});
-    if (countsThreads(I))
-      Sources.push_back({Here, &I});
     if (carriesNothing(Atomic->getPointerOperand()))
       return;
     unsigned Content = content(node(Atomic->getPointerOperand()));

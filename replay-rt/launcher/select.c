@@ -21,11 +21,18 @@ static enum pcere_status fail_ambiguous(const struct store_manifest *manifest, c
     return PCERE_USAGE;
 }
 
-/* Mark the regions that one pattern names. */
+/* FUNCTION of "FUNCTION@FILE:LINE" */
+static bool is_function_of(const char *pattern, const char *name)
+{
+    size_t length = strlen(pattern);
+    return !strncmp(name, pattern, length) && name[length] == '@';
+}
+
+/* Mark the regions that one pattern names: a whole name, else what is like it, else a function that has but one region, else part of one name. */
 static enum pcere_status pattern_mark(const struct store_manifest *manifest, const char *pattern, bool *marks,
                                       struct pcere_error *error)
 {
-    size_t found = 0, last = 0, parts = 0;
+    size_t found = 0, last = 0, parts = 0, function = 0, functions = 0;
     for (size_t i = 0; i < manifest->region_count; i++) {
         const char *name = manifest->regions[i].name;
         if (!strcmp(name, pattern)) {
@@ -38,15 +45,19 @@ static enum pcere_status pattern_mark(const struct store_manifest *manifest, con
         } else if (strstr(name, pattern)) {
             last = i;
             parts++;
+            if (is_function_of(pattern, name)) {
+                function = i;
+                functions++;
+            }
         }
     }
     if (found)
         return PCERE_OK;
-    if (parts > 1)
+    if (parts > 1 && functions != 1)
         return fail_ambiguous(manifest, pattern, error);
     if (!parts)
         return pcere_fail(error, PCERE_USAGE, 0, "pcere regions lists them", "the store has no region '%s'", pattern);
-    marks[last] = true;
+    marks[functions == 1 ? function : last] = true;
     return PCERE_OK;
 }
 

@@ -44,6 +44,22 @@ for flags in -O0 -O2; do
     says "$flags: so do what is sized by hits that were counted, and one that asks for its team itself" 0
 done
 
+# Barriers and latches of the C++ library, in what it inlines and what it does not; counters that are stepped down; threads that are counted under a critical construct.
+for flags in "-std=c++20 -O0" "-std=c++20 -O2" "-std=c++20 -O3"; do
+    program barriers thread_barriers.cpp
+    run env OMP_NUM_THREADS=2 "$PCERE" capture --force --all-classes --threads 2 ./barriers
+    says "$flags: barriers runs and is captured" 0 out '^PASS'
+    run "$PCERE" regions --json barriers.pcere
+    is "$flags: what waits for the capture's threads, and what is sized by a count of them, is flagged" \
+        "$(json '[.regions[] | select(.thread_sized != null) | .function] | unique | join(" ")')" "counted_by_critical counts_down meets starts_together"
+    run "$PCERE" replay --repeat 1 --threads 1,4 barriers.pcere meets starts_together
+    says "$flags: more and fewer threads are refused" 1 out 'meets@.* 1 .*exactly 2 threads, since it uses a barrier' out 'starts_together@.* 1 .*exactly 2 threads'
+    run "$PCERE" verify --threads 1,4 barriers.pcere counts_items_down '*adds_up*'
+    says "$flags: the others run, and are right" 0
+    run "$PCERE" replay --repeat 1 --threads 1,4 barriers.pcere meets_its_own_team
+    says "$flags: so does one that makes a barrier for its own team" 0
+done
+
 # Pointers that each thread set in another region: threads beyond the captured ones have none. Not: those that a region sets itself, looks at first, gets by copyin, or whose elements it counts.
 for flags in -O2 "-O2 -fnoopenmp-use-tls" -O0; do
     program own thread_own.cpp
