@@ -188,42 +188,77 @@ static bool explains_much(const struct verify_result *result)
     return much && result->verdict == VERIFY_ROUNDED;
 }
 
-/* Judge once more, with how far rounding moves each value: at the replay's number of threads and at the capture's, in whose order the original added. */
+/* Replays that round down and up, as struct rounded refers to them. */
+struct directed {
+    struct difference_list replay[DIRECTIONS], capture[DIRECTIONS], again[ROUNDED_AGAIN_MOST][DIRECTIONS];
+    struct rounded rounded;
+};
+
+static void directed_done(struct directed *directed)
+{
+    for (size_t i = 0; i < DIRECTIONS; i++) {
+        difference_list_done(&directed->replay[i]);
+        difference_list_done(&directed->capture[i]);
+        for (size_t j = 0; j < ROUNDED_AGAIN_MOST; j++)
+            difference_list_done(&directed->again[j][i]);
+    }
+}
+
+/* False: the region fails when it is rounded otherwise, which tells nothing. */
+static bool run_pair(struct verifier *verifier, const struct subject *subject, uint32_t threads, struct difference_list lists[DIRECTIONS], struct rounded_pair *ret_pair)
+{
+    struct pcere_error ignored;
+    for (size_t i = 0; i < DIRECTIONS; i++)
+        if (run_directed(verifier, subject, threads, i == UP, &lists[i], &ignored) != PCERE_OK)
+            return false;
+    *ret_pair = (struct rounded_pair){&lists[DOWN], &lists[UP]};
+    return true;
+}
+
+/* Until there are `most` pairs beside the first. */
+static bool run_again(struct verifier *verifier, const struct subject *subject, uint32_t threads, size_t most, struct directed *directed)
+{
+    struct rounded *rounded = &directed->rounded;
+    for (; rounded->again_count < most; rounded->again_count++)
+        if (!run_pair(verifier, subject, threads, directed->again[rounded->again_count], &rounded->again[rounded->again_count]))
+            return false;
+    return true;
+}
+
+static enum pcere_status judge_rounded(struct difference_source *source, const struct difference_list *lists, const struct rounded *rounded,
+                                       struct verify_result *result, struct pcere_error *error)
+{
+    causes_done(result);
+    result->directed = true;
+    source->rounded = rounded;
+    enum pcere_status status = differences_judge(source, lists, result->runs, result, error);
+    source->rounded = NULL;
+    return status;
+}
+
+/* Judge once more, with how far rounding moves each value: at the replay's number of threads and at the capture's, in whose order the original added. A region that fails
+ * when it is rounded otherwise stays as it was judged. */
 static enum pcere_status judge_again(struct verifier *verifier, const struct subject *subject, struct difference_source *source,
                                      const struct difference_list *lists, struct verify_result *result, struct pcere_error *error)
 {
-    uint32_t captured = store_manifest(verifier->session.store)->threads, counts[] = {result->threads, captured ? captured : 1};
-    size_t kinds = counts[0] == counts[1] ? 1 : 2;
-    bool twice = replay_team(&subject->codelet, store_manifest(verifier->session.store), counts[0]) > 1;
-    struct difference_list directed[2][DIRECTIONS] = {0}, again[ROUNDED_AGAIN_MOST][DIRECTIONS] = {0};
-    struct pcere_error ignored;
+    const struct store_manifest *manifest = store_manifest(verifier->session.store);
+    uint32_t threads = result->threads, captured = manifest->threads ? manifest->threads : 1;
+    bool team = replay_team(&subject->codelet, manifest, threads) > 1;
+    struct directed directed = {0};
+    struct rounded *rounded = &directed.rounded;
     enum pcere_status status = PCERE_OK;
-    for (size_t i = 0; !status && i < kinds * DIRECTIONS; i++)
-        status = run_directed(verifier, subject, counts[i / DIRECTIONS], i % DIRECTIONS == UP, &directed[i / DIRECTIONS][i % DIRECTIONS], &ignored);
-    struct rounded rounded = {.replay = {&directed[0][DOWN], &directed[0][UP]}, .capture = {&directed[kinds - 1][DOWN], &directed[kinds - 1][UP]}};
-    bool failed = status != PCERE_OK;       /* a region that fails when it is rounded otherwise tells nothing: what was judged stays */
-    status = PCERE_OK;
-    for (size_t most = twice; !failed && !status;) {
-        for (size_t i; !failed && (i = rounded.again_count) < most; rounded.again_count += !failed) {
-            rounded.again[i] = (struct rounded_pair){&again[i][DOWN], &again[i][UP]};
-            for (size_t j = 0; j < DIRECTIONS && !failed; j++)
-                failed = run_directed(verifier, subject, counts[0], j == UP, &again[i][j], &ignored) != PCERE_OK;
+    bool ran = run_pair(verifier, subject, threads, directed.replay, &rounded->replay);
+    rounded->capture = rounded->replay;
+    if (ran && captured != threads)
+        ran = run_pair(verifier, subject, captured, directed.capture, &rounded->capture);
+    if (ran && run_again(verifier, subject, threads, team, &directed)) {
+        status = judge_rounded(source, lists, rounded, result, error);
+        if (!status && team && explains_much(result)) {
+            run_again(verifier, subject, threads, ROUNDED_AGAIN_MOST, &directed);       /* as many as it brings forth */
+            status = judge_rounded(source, lists, rounded, result, error);
         }
-        if (failed && !result->directed)
-            break;
-        source->rounded = &rounded;
-        causes_done(result);
-        result->directed = true;
-        status = differences_judge(source, lists, result->runs, result, error);
-        source->rounded = NULL;
-        if (most == ROUNDED_AGAIN_MOST || !twice || !explains_much(result))
-            break;
-        most = ROUNDED_AGAIN_MOST;
     }
-    for (size_t i = 0; i < 2 * DIRECTIONS; i++)
-        difference_list_done(&directed[i / DIRECTIONS][i % DIRECTIONS]);
-    for (size_t i = 0; i < ROUNDED_AGAIN_MOST * DIRECTIONS; i++)
-        difference_list_done(&again[i / DIRECTIONS][i % DIRECTIONS]);
+    directed_done(&directed);
     return status;
 }
 
