@@ -29,9 +29,9 @@ static void (*variant_choose(void))(void)
 }
 
 #ifdef __x86_64__
-static void moment(void) __attribute__((ifunc("variant_choose")));
+void pcere_moment(void) __attribute__((ifunc("variant_choose"), visibility("hidden")));      /* a static one clang exports */
 #else
-static void moment(void) { variant_choose()(); }
+static void pcere_moment(void) { variant_choose()(); }
 #endif
 
 static int is_gcc(struct dl_phdr_info *info, size_t bytes, void *context)
@@ -44,7 +44,7 @@ static int is_gcc(struct dl_phdr_info *info, size_t bytes, void *context)
 void pcere_openmp_processors_free(void)
 {
     cpu_set_t now;
-    moment();
+    pcere_moment();
     if (first_bytes > 0 && sched_getaffinity(0, sizeof now, &now) == 0 && !CPU_EQUAL(&now, &first) && dl_iterate_phdr(is_gcc, NULL))
         sched_setaffinity(0, sizeof first, &first);
 }
