@@ -26,13 +26,13 @@
 
 namespace pcere {
 
-/// Run \p Add(Manager) at the end of the optimiser's pipeline.
+/// Run \p Add(Manager, Level) at the end of the optimiser's pipeline.
 template <typename Function> void atPipelineEnd(llvm::PassBuilder &Builder, Function Add) {
 #if LLVM_VERSION_MAJOR >= 20
   Builder.registerOptimizerLastEPCallback(
-      [Add](llvm::ModulePassManager &Manager, llvm::OptimizationLevel, llvm::ThinOrFullLTOPhase) { Add(Manager); });
+      [Add](llvm::ModulePassManager &Manager, llvm::OptimizationLevel Level, llvm::ThinOrFullLTOPhase) { Add(Manager, Level); });
 #else
-  Builder.registerOptimizerLastEPCallback([Add](llvm::ModulePassManager &Manager, llvm::OptimizationLevel) { Add(Manager); });
+  Builder.registerOptimizerLastEPCallback([Add](llvm::ModulePassManager &Manager, llvm::OptimizationLevel Level) { Add(Manager, Level); });
 #endif
 }
 

@@ -14,6 +14,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/WithColor.h"
+#include "llvm/Transforms/IPO/ConstantMerge.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 
 #include <cstdlib>
@@ -192,11 +193,13 @@ extern "C" __attribute__((visibility("default"))) PassPluginLibraryInfo llvmGetP
                   if (!AddsUserPasses)
                     Manager.addPass(StartPass(Level));
                 });
-            pcere::atPipelineEnd(Builder, [&Builder](ModulePassManager &Manager) {
+            pcere::atPipelineEnd(Builder, [&Builder](ModulePassManager &Manager, OptimizationLevel Level) {
               if (AddsUserPasses)
                 return;
               addUserPasses(Builder, Manager);
-              Manager.addPass(GlobalDCEPass()); // clang's own comes after this point: what it drops must not be listed
+              Manager.addPass(GlobalDCEPass()); // clang's own come after this point: what they drop must not be listed
+              if (!CodeletMode && Level != OptimizationLevel::O0)
+                Manager.addPass(ConstantMergePass());
               Manager.addPass(EndPass());
             });
           }};
