@@ -3,6 +3,7 @@
 #include "core/faults.h"
 #include "core/files.h"
 #include "store/directory.h"
+#include "store/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,12 +68,13 @@ static enum pcere_status check_old(struct staging *staging, bool force, struct p
     if (!force)
         return pcere_fail(error, PCERE_USAGE, 0, "replace it with --force, or write to another store with -o",
                           "the store '%s' exists", staging->name);
+    uint64_t bytes;
     int old = directory_open(staging->parent, staging->name);
-    bool in_use = directory_in_use(old);
+    enum pcere_status status = directory_in_use(old) ? fail_in_use(error, staging->name) : old < 0 ? PCERE_OK : store_parts_check(old, staging->name, false, &bytes, error);
     if (old >= 0)
         close(old);
     staging->replaces = true;
-    return in_use ? fail_in_use(error, staging->name) : PCERE_OK;
+    return status;
 }
 
 /* Remove what a killed writer left under the staging name, and nothing else. */
@@ -84,12 +86,13 @@ static enum pcere_status clear_staging(struct staging *staging, struct pcere_err
     bool ours = left >= 0 && (directory_is_store(staging->parent, staging->staging_name) ||
                               directory_is_leftover(staging->parent, staging->staging_name));
     enum pcere_status status = PCERE_OK;
+    uint64_t bytes;
     if (!ours)
         status = pcere_fail(error, PCERE_USAGE, 0, "move it away, or choose another name with -o",
                             "'%s' is in the way and is not a PCERE store", staging->staging_name);
     else if (directory_in_use(left))
         status = fail_in_use(error, staging->name);
-    else
+    else if (!(status = store_parts_check(left, staging->staging_name, false, &bytes, error)))
         status = tree_remove(staging->parent, staging->staging_name, error);
     if (left >= 0)
         close(left);
@@ -100,7 +103,8 @@ static enum pcere_status make_directory(struct staging *staging, struct pcere_er
 {
     int errnum = fault_point("store.mkdir");
     if (errnum || mkdirat(staging->parent, staging->staging_name, 0700) != 0)
-        return pcere_fail(error, PCERE_SYSTEM, errnum ? errnum : errno, NULL, "cannot make the store '%s'", staging->name);
+        return !errnum && errno == EEXIST ? fail_in_use(error, staging->name) :      /* since we looked */
+               pcere_fail(error, PCERE_SYSTEM, errnum ? errnum : errno, NULL, "cannot make the store '%s'", staging->name);
     staging->directory = directory_open(staging->parent, staging->staging_name);
     if (staging->directory < 0)
         return fail_path(error, "open", staging->staging_name);

@@ -110,9 +110,15 @@ enum pcere_status predecessors_find(struct store *store, const struct store_seri
         struct store_codelet codelet;
         if (!predecessor_is(manifest, &events[i], &found[count]))
             continue;
-        status = store_codelet_load(store, found[count].class->codelet, &codelet, error);
-        if (status)
+        struct pcere_error failure;
+        enum pcere_status loaded = store_codelet_load(store, found[count].class->codelet, &codelet, &failure);
+        if (loaded == PCERE_DATA)       /* damaged: as if it had not been captured, since its own replays say so */
+            continue;
+        if (loaded) {
+            *error = failure;
+            status = loaded;
             break;
+        }
         for (size_t j = 0; j < codelet.after_count; j++)
             found[count].written_bytes += codelet.after[j].count * manifest->page_size;
         written_bytes += found[count++].written_bytes;

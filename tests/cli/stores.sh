@@ -11,4 +11,25 @@ echo '{' >a.pcere/manifest.json
 run "$PCERE" regions a.pcere; says "a manifest that is cut off is damage" 4 err 'manifest'
 echo '{"schema": "pcere.store/999"}' >a.pcere/manifest.json
 run "$PCERE" regions a.pcere; says "so is one of another version" 4
+
+# What somebody else put into a store is not taken away with it.
+compile one <<'C'
+static double v[1000];
+int main(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) v[i] += i;
+    return v[7] != 7;
+}
+C
+run "$PCERE" capture ./one; says "a program is captured" 0
+run "$PCERE" capture --force ./one; says "and again" 0
+for foreign in notes.txt codelets/notes.txt; do
+    echo notes >one.pcere/$foreign
+    run "$PCERE" capture --force ./one; says "a store with a file of the user's is not replaced" 2 err "holds '$foreign', which is no part of a store" err '^hint: move it away'
+    holds "which is still there" grep -qx notes one.pcere/$foreign
+    run "$PCERE" regions one.pcere; says "and so is the store" 0 out 'main@one.c'
+    rm one.pcere/$foreign
+done
+run "$PCERE" capture --force ./one; says "without it the store is" 0
 finish

@@ -31,6 +31,35 @@ says "a damaged build is made again" 0 out 'works@fails.c'
 rm -rf fails.pcere/build
 run "$PCERE" replay fails.pcere works --threads 1 --repeat 1
 says "so is one that was deleted" 0 out 'works@fails.c'
+# The codelet of a region that may be needed to replay others behind it.
+compile turns <<'C'
+static double a[30000], b[30000];
+static void first(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 30000; i++) a[i] = b[i] * 0.5 + i;
+}
+static void second(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 30000; i++) b[i] += a[29999 - i];
+}
+int main(void)
+{
+    for (int k = 0; k < 6; k++) { first(); second(); }
+    return a[7] < 1;
+}
+C
+run "$PCERE" capture --all-classes ./turns
+says "regions in turn are captured" 0
+for one in turns.pcere/codelets/first*.codelet; do damage "$one" 300; done
+run "$PCERE" replay turns.pcere --threads 1 --repeat 1
+says "a damaged codelet is named, and others are replayed without it" 4 out "second@turns.c.*$(samples 1)" out 'first@turns.c.* is damaged: '
+run "$PCERE" replay turns.pcere second --threads 1 --repeat 1
+says "alone, too" 0 out "second@turns.c.*$(samples 1)"
+run "$PCERE" verify turns.pcere
+says "and compared" 4 out 'second@turns.c.*identical' err 'first@turns.c.* is damaged: |is damaged: '
+
 rm -rf fails.pcere/build/????????????????
 left=fails.pcere/build/0123456789abcdef.1.partial used=fails.pcere/build/0123456789abcdef.2.partial
 mkdir -p $used
