@@ -409,7 +409,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         interrupt_remember("\npcere replay: ends as soon as no compiler works, or at once if asked again\n");
         status = replay_run(cli->store, setup.targets, setup.target_count, &setup.options, &report, error);
         cli_progress(cli, NULL);
-        if (status == PCERE_NO && interrupt_came())      /* a compiler was interrupted, too */
+        if (status != PCERE_OK && interrupt_came())      /* a compiler was interrupted, too */
             status = interrupted(cli, &report, setup.target_count * setup.options.thread_count, error);
     }
     if (status == PCERE_OK) {

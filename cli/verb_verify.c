@@ -304,7 +304,7 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
         status = words->in_vivo ? verify_in_vivo_run(cli, &setup, &runs, error)
                                 : verify_run(cli->store, setup.targets, setup.target_count, &setup.options, &runs.report, error);
         cli_progress(cli, NULL);
-        if (status == PCERE_NO && (interrupt_came() || cli->signal))      /* a compiler was interrupted, too, or the program was */
+        if (status != PCERE_OK && (interrupt_came() || cli->signal))      /* a compiler was interrupted, too, or the program was */
             status = interrupted(cli, &runs.report, setup.target_count * setup.options.thread_count, error);
     }
     if (status == PCERE_OK) {

@@ -11,7 +11,7 @@
 
 static const struct { int number; bool from_terminal; } kinds[PROGRAM_SIGNALS] = {{SIGINT, true}, {SIGQUIT, true}, {SIGTERM, false}, {SIGHUP, false}};
 enum { TO_COME = -1, GONE };       /* in place of its number */
-static volatile sig_atomic_t program = GONE, came;
+static volatile sig_atomic_t program = GONE, came, interrupted;
 static int64_t interrupted_ns;      /* when SIGINT or SIGQUIT was last handed on; only its handler uses it, which is not interrupted by itself or the other */
 
 static void hand_on(int number)
@@ -31,6 +31,7 @@ static void hand_on_from_process(int number, siginfo_t *information, void *conte
     (void)context;
     struct timespec now;
     int error = errno;
+    interrupted = number;
     clock_gettime(CLOCK_MONOTONIC, &now);
     errno = error;
     int64_t now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
@@ -47,7 +48,7 @@ void program_signals_begin(struct program_signals *ret_signals)
     sigaddset(&interrupt.sa_mask, SIGINT);
     sigaddset(&interrupt.sa_mask, SIGQUIT);
     program = TO_COME;
-    came = 0;
+    came = interrupted = 0;
     for (size_t i = 0; i < PROGRAM_SIGNALS; i++) {
         struct sigaction *before = &ret_signals->before[i];
         sigaction(kinds[i].number, NULL, before);
@@ -72,8 +73,12 @@ void program_signals_gone(void)
 
 void program_signals_end(const struct program_signals *signals)
 {
+    int number = interrupted;
     program_signals_gone();
     program_signals_give(signals);
+    for (size_t i = 0; i < PROGRAM_SIGNALS; i++)
+        if (kinds[i].number == number && signals->before[i].sa_handler != SIG_DFL && signals->before[i].sa_handler != SIG_IGN)
+            raise(number);
 }
 
 void program_signals_give(const struct program_signals *signals)

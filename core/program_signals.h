@@ -21,6 +21,7 @@ void program_signals_begin(struct program_signals *ret_signals);
 void program_signals_to(pid_t program);
 /* It has ended: what comes from now on is the command's. */
 void program_signals_gone(void);
+/* As before. A handler of the command's is told of SIGINT or SIGQUIT that came meanwhile: the program may have ended before it got them. */
 void program_signals_end(const struct program_signals *signals);
 /* In the program's process, before it begins: as things were. Async-signal-safe. */
 void program_signals_give(const struct program_signals *signals);

@@ -368,6 +368,9 @@ enum pcere_status shared_log_read(struct shared_log *log, struct child *child, c
     if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)
         return pcere_fail(error, PCERE_NO, 0, "run it by itself: a library may be missing, or memory too little (ulimit -v, ulimit -d)",
                           "'%s' did not start (status %d)", options->program, LOADER_FAILED);
+    if (log->log->attached != CAPTURE_VERSION && WIFSIGNALED(child->status))
+        return pcere_fail(error, PCERE_NO, 0, NULL, "'%s' was killed by signal %d (%s) before it began", options->program, WTERMSIG(child->status),
+                          strsignal(WTERMSIG(child->status)));
     bool is_static = log->log->linked.text_high > 0;
     if (log->log->attached != CAPTURE_VERSION)
         return pcere_fail(error, PCERE_REFUSED, 0, is_static ? "it may have that of another version: link it again, with $(pcere version --static) at the end of the command"
