@@ -3,10 +3,12 @@
 #define _GNU_SOURCE
 #include "codelet.h"
 
+#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 8 << 20, ATTEMPTS_MOST = 20 };
@@ -55,9 +57,18 @@ static void work(void)
     team_enter(go_on);
 }
 
+/* The program may have registered for what its regions then ask of the kernel (userspace RCU does). */
+static void barriers_register(void)
+{
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+}
+
 void process_start(char **arguments, void (*function)(void))
 {
     go_on = function;
+    barriers_register();
     words = copied(arguments);                      /* the captured stack may have to lie where this one is */
     environ = copied(environ);
     /* The captured process had its libraries at the top. With mappings from the bottom up this one keeps out of the way. */

@@ -9,6 +9,7 @@
 #include "replay-rt/target/machine.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -91,9 +92,18 @@ static bool end_with_parent(const struct codelet *codelet)
     return !parent || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && (uint32_t)syscall(SYS_getppid) == parent);
 }
 
+/* The program may have registered for what its regions then ask of the kernel (userspace RCU does); a process of one thread does so in no time, and others notice nothing. */
+static void barriers_register(void)
+{
+    static const int commands[] = {MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        syscall(SYS_membarrier, commands[i], 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     pcere_openmp_object_forget();
+    barriers_register();
     static struct codelet codelet;
     char plan[32], pages[32], *files[] = {plan, pages};
     if (argc == 4 && !strcmp(argv[1], "-")) {
