@@ -74,11 +74,11 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
 }
 
 /* "; the region calls omp_get_wtime, ..", of one kind of functions */
-static void asks_add(const struct verify_result *result, bool places, const char *why, struct text *words)
+static void asks_add(const struct verify_result *result, enum replay_asked kind, const char *why, struct text *words)
 {
     const char *first = words->length ? "; the region calls " : "the region calls ", *before = first;
     for (unsigned bit = 0; replay_asked_name(bit); bit++) {
-        if (!(result->asked >> bit & 1) || replay_asked_place(bit) != places)
+        if (!(result->asked >> bit & 1) || replay_asked_kind(bit) != kind)
             continue;
         text_addf(words, "%s%s", before, replay_asked_name(bit));
         before = ", ";
@@ -90,7 +90,7 @@ static void asks_add(const struct verify_result *result, bool places, const char
 static bool asks_places(const struct verify_result *result)
 {
     for (unsigned bit = 0; replay_asked_name(bit); bit++)
-        if (result->asked >> bit & 1 && replay_asked_place(bit))
+        if (result->asked >> bit & 1 && replay_asked_kind(bit) == REPLAY_ASKED_PLACES)
             return true;
     return false;
 }
@@ -107,10 +107,12 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
         text_add(&note, result->error.message);
     else if (!result->identical)
         text_addf(&note, "%llu bytes differ", (unsigned long long)result->different_bytes);
-    if (result->error.status == PCERE_OK && !result->identical)
-        asks_add(result, false, ", whose answer is never the same again", &note);
+    if (result->error.status == PCERE_OK && !result->identical) {
+        asks_add(result, REPLAY_ASKED_CHANGING, ", whose answer is never the same again", &note);
+        asks_add(result, REPLAY_ASKED_DESCRIPTORS, ": what that tells of descriptors and directories is another in a replay", &note);
+    }
     if (result->error.status != PCERE_OK || !result->identical)
-        asks_add(result, true, ": what that saves (registers, addresses in code and on stacks) is another in each process", &note);
+        asks_add(result, REPLAY_ASKED_PLACES, ": what that saves (registers, addresses in code and on stacks) is another in each process", &note);
     if (result->allocated_blocks)
         text_addf(&note, "%s%llu block%s that it allocates %s compared, too", note.length ? "; " : "", (unsigned long long)result->allocated_blocks,
                   result->allocated_blocks == 1 ? "" : "s", result->allocated_blocks == 1 ? "is" : "are");

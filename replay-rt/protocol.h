@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 44u
+#define PLAN_VERSION 45u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -140,10 +140,13 @@ struct plan_level { uint32_t team, number; };   /* a parallel region around: siz
     X(TIME, "time") X(CLOCK_GETTIME, "clock_gettime") X(GETTIMEOFDAY, "gettimeofday") X(CLOCK, "clock") X(TIMES, "times") \
     X(GETRUSAGE, "getrusage") X(OMP_GET_WTIME, "omp_get_wtime") X(GETPID, "getpid") X(GETPPID, "getppid")               \
     X(GETTID, "gettid") X(GETRANDOM, "getrandom") X(GETENTROPY, "getentropy") X(ARC4RANDOM, "arc4random") \
+    X(POLL, "poll") X(PPOLL, "ppoll") X(SELECT, "select") X(PSELECT, "pselect") X(EPOLL_WAIT, "epoll_wait")             \
+    X(IOCTL, "ioctl") X(READDIR, "readdir")                                                                               \
     X(GETCONTEXT, "getcontext") X(MAKECONTEXT, "makecontext") X(SWAPCONTEXT, "swapcontext") X(SETJMP, "setjmp")
 #define PLAN_ASK_ENTRY(name, text) PLAN_ASK_##name,
 enum plan_ask { PLAN_ASKS(PLAN_ASK_ENTRY) PLAN_ASK_COUNT };
-#define PLAN_ASK_PLACES PLAN_ASK_GETCONTEXT     /* the first of these */
+#define PLAN_ASK_DESCRIPTORS PLAN_ASK_POLL      /* the first of these */
+#define PLAN_ASK_PLACES PLAN_ASK_GETCONTEXT
 
 #define PLAN_STEPS_MAX 16u
 #define PLAN_STEP_SAMPLES 16u

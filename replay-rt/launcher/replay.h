@@ -207,7 +207,9 @@ enum pcere_status verify_run(struct store *store, const struct replay_target *ta
 void verify_report_done(struct verify_report *report);
 /* "omp_get_wtime" for a bit of verify_result.asked; NULL behind the last one. */
 const char *replay_asked_name(unsigned bit);
-/* Does it save where a thread is, which is elsewhere in each process (setjmp, swapcontext, ..)? */
-bool replay_asked_place(unsigned bit);
+/* What is another each time: the answer (time, getpid, ..); what the descriptors and directories asked about have (poll, readdir, ..); where a thread is, which it saves
+ * (setjmp, swapcontext, ..). */
+enum replay_asked { REPLAY_ASKED_CHANGING, REPLAY_ASKED_DESCRIPTORS, REPLAY_ASKED_PLACES };
+enum replay_asked replay_asked_kind(unsigned bit);
 
 #endif

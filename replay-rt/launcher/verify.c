@@ -405,7 +405,7 @@ const char *replay_asked_name(unsigned bit)
     return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }
 
-bool replay_asked_place(unsigned bit)
+enum replay_asked replay_asked_kind(unsigned bit)
 {
-    return bit >= PLAN_ASK_PLACES && bit < PLAN_ASK_COUNT;
+    return bit < PLAN_ASK_DESCRIPTORS ? REPLAY_ASKED_CHANGING : bit < PLAN_ASK_PLACES ? REPLAY_ASKED_DESCRIPTORS : REPLAY_ASKED_PLACES;
 }

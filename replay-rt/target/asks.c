@@ -1,13 +1,20 @@
-/* replay-rt/target/asks.c - what the region asks the system that has another answer each time: the time, its process's number, chance, the place where it is.
+/* replay-rt/target/asks.c - what the region asks the system that has another answer each time: the time, its process's number, chance, what descriptors
+ * are ready, the place where it is.
  *
  * Memory that depends on such an answer cannot be the same again, and verification says so. The calls are passed on; weak, since a program
  * may have functions of these names. What the OpenMP runtime asks for itself is not the region's.
  */
 #include "replay-rt/target/codelet.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <poll.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <sys/times.h>
 #include <sys/types.h>
@@ -62,6 +69,33 @@ FORWARD(getrandom, PLAN_ASK_GETRANDOM, ssize_t, (void *buffer, size_t bytes, uns
 FORWARD(getentropy, PLAN_ASK_GETENTROPY, int, (void *buffer, size_t bytes), (buffer, bytes))
 FORWARD(arc4random, PLAN_ASK_ARC4RANDOM, uint32_t, (void), ())
 FORWARD(arc4random_uniform, PLAN_ASK_ARC4RANDOM, uint32_t, (uint32_t bound), (bound))
+FORWARD(poll, PLAN_ASK_POLL, int, (struct pollfd *list, nfds_t count, int timeout), (list, count, timeout))
+FORWARD(ppoll, PLAN_ASK_PPOLL, int, (struct pollfd *list, nfds_t count, const struct timespec *timeout, const sigset_t *mask), (list, count, timeout, mask))
+FORWARD(select, PLAN_ASK_SELECT, int, (int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts, struct timeval *restrict timeout),
+        (count, reads, writes, excepts, timeout))
+FORWARD(pselect, PLAN_ASK_PSELECT, int, (int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict excepts,
+        const struct timespec *restrict timeout, const sigset_t *restrict mask), (count, reads, writes, excepts, timeout, mask))
+FORWARD(epoll_wait, PLAN_ASK_EPOLL_WAIT, int, (int descriptor, struct epoll_event *events, int most, int timeout), (descriptor, events, most, timeout))
+FORWARD(readdir, PLAN_ASK_READDIR, struct dirent *, (DIR *directory), (directory))
+FORWARD(readdir64, PLAN_ASK_READDIR, struct dirent64 *, (DIR *directory), (directory))
+
+static int (*next_ioctl)(int descriptor, unsigned long request, ...);
+__attribute__((constructor)) static void find_ioctl(void)
+{
+    void *symbol = dlsym(RTLD_NEXT, "ioctl");
+    memcpy(&next_ioctl, &symbol, sizeof symbol);
+}
+WEAK int ioctl(int descriptor, unsigned long request, ...)
+{
+    va_list rest;
+    va_start(rest, request);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    if (!next_ioctl)
+        find_ioctl();
+    note(PLAN_ASK_IOCTL, __builtin_return_address(0));
+    return next_ioctl(descriptor, request, argument);
+}
 
 #ifdef __x86_64__
 /* These save their caller's place, so no function may stand between: they are noted, and jumped to with all that they were called with. */

@@ -382,4 +382,31 @@ END
     run "$PCERE" verify --threads 1,2 counted.pcere
     says "$pie: and so do its replays" 0 out 'identical'
 done
+
+# What descriptors are ready, and what waits in them, is the program's; that verification finds another answer has this reason.
+compile ready <<'END'
+#include <poll.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+static int ready = -1, waiting, values[1000];
+int main(void)
+{
+    int empty[2], full[2];
+    if (pipe(empty) || pipe(full) || write(full[1], "hello", 5) != 5) return 2;
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++)
+        if ((values[i] += i) == 7) { struct pollfd of = {empty[0], POLLIN, 0}; ready = poll(&of, 1, 0); }
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++)
+        if ((values[i] += i) == 14) ioctl(full[0], FIONREAD, &waiting);
+    return puts(ready == 0 && waiting == 5 ? "PASS" : "FAIL") < 0;
+}
+END
+run "$PCERE" capture --force --all-classes -o ready.pcere ./ready
+says "regions that ask for descriptors are captured" 0 out PASS
+run "$PCERE" verify ready.pcere
+says "what they learn differs, with a reason" 1 out 'the region calls poll: what that tells of descriptors' out 'ready was 0, is 1'
+run "$PCERE" verify ready.pcere --json
+holds "named in the document" jq -e 'any(.codelets[]; .asks == ["poll"]) and any(.codelets[]; .asks == ["ioctl"])' .out
 finish
