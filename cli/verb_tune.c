@@ -11,6 +11,7 @@
 #include "predictor/runs.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,14 +70,41 @@ static size_t threads_usual(uint32_t *threads)
 
 static const char flags_usual[] = "-O2; -O3; -O3 -march=native; -O3 -march=native -mprefer-vector-width=512; -O3 -march=native -funroll-loops";
 
+/* What the program has loops for: some that may ask for a schedule, or are shared out otherwise; and does it set that itself? Codelets run with the schedule that is tried
+ * all the same. */
+struct program { bool asks_for_schedules, sets_schedule; };
+
+static enum pcere_status program_look(struct cli *cli, struct program *ret_program, struct pcere_error *error)
+{
+    static const char *const begins[] = {"__kmpc_dispatch_init_4", "__kmpc_dispatch_init_4u", "__kmpc_dispatch_init_8", "__kmpc_dispatch_init_8u"};
+    char *path;
+    struct elf_file *elf;
+    enum pcere_status status = store_file(cli->store, "program", &path, error);
+    if (status)
+        return status;
+    if (elf_file_open(path, &elf, NULL) == PCERE_OK) {
+        for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+            ret_program->asks_for_schedules |= elf_file_imports(elf, begins[i]);
+        ret_program->sets_schedule = elf_file_imports(elf, "omp_set_schedule");
+        elf_file_close(elf);
+    }
+    free(path);
+    return PCERE_OK;
+}
+
 struct tuner {
     struct tune_search search;
     struct list flags, schedules, binds;
     uint32_t threads[64];
 };
 
-static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words *words, struct pcere_error *error)
+static const char schedules_usual[] = "static; dynamic; guided", binds_usual[] = "close; spread";
+enum { BIND_PROCESSORS = 3 };       /* from how many on it is tried where threads are bound */
+
+static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words *words, const struct program *program, struct pcere_error *error)
 {
+    const char *schedules = words->schedules ? words->schedules : program->asks_for_schedules ? schedules_usual : NULL;
+    const char *binds = words->binds ? words->binds : cli_processors() >= BIND_PROCESSORS ? binds_usual : NULL;
     size_t thread_count = threads_usual(tuner->threads);
     if (words->threads.count > sizeof tuner->threads / sizeof *tuner->threads)
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--threads: at most %zu thread counts are searched", sizeof tuner->threads / sizeof *tuner->threads);
@@ -86,13 +114,13 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
         tuner->threads[i] = words->threads.counts[i];
     enum pcere_status status = list_parse("--flags", words->flags ? words->flags : flags_usual, &tuner->flags, error);
     if (status == PCERE_OK)
-        status = list_parse("--schedules", words->schedules, &tuner->schedules, error);
+        status = list_parse("--schedules", schedules, &tuner->schedules, error);
     if (status == PCERE_OK)
-        status = list_parse("--binds", words->binds, &tuner->binds, error);
+        status = list_parse("--binds", binds, &tuner->binds, error);
     tuner->search.space = (struct tune_space){
         .threads = tuner->threads, .flags = tuner->flags.items, .schedules = tuner->schedules.items, .binds = tuner->binds.items,
         .counts = {{(uint32_t)thread_count, tuner->flags.count, tuner->schedules.count, tuner->binds.count}},
-        .all_loops = words->all_loops,
+        .all_loops = words->all_loops, .sets_schedule = program->sets_schedule,
     };
     if (status == PCERE_OK && words->all_loops && !words->schedules)
         status = pcere_fail(error, PCERE_USAGE, 0, "say which: --schedules \"dynamic,16; guided\"", "--all-loops says which loops --schedules is for, and there is no --schedules");
@@ -414,6 +442,14 @@ static void total_print(const struct total *total, const char *words, uint64_t r
     printf(run_ns ? " (really %s)\n" : "\n", units_format_ns(run_ns, real));
 }
 
+static const char *less_or_more(double ratio) { return ratio <= 1 ? "less" : "more"; }
+
+/* ratio: of the time */
+static void gain_print(double predicted, double real)
+{
+    printf("by the environment alone %.1f %% %s time, really %.1f %% %s\n", 100 * fabs(1 - predicted), less_or_more(predicted), 100 * fabs(1 - real), less_or_more(real));
+}
+
 static void totals_print(const struct tune_search *search, const struct totals *totals)
 {
     char words[CLI_TEXT_MOST];
@@ -428,8 +464,7 @@ static void totals_print(const struct tune_search *search, const struct totals *
         total_print(&totals->uniform_time, words, totals->uniform_real_ns);
     total_print(&totals->tuned, "with the best of each region, and one set of flags for each file", 0);
     if (totals->captured_real_ns && totals->uniform_real_ns && totals->captured.time_ns && (set || threads != captured))
-        printf("by the environment alone %.1f %% less time, really %.1f %% less\n", 100 * (1 - (double)totals->uniform_time.time_ns / (double)totals->captured.time_ns),
-               100 * (1 - (double)totals->uniform_real_ns / (double)totals->captured_real_ns));
+        gain_print((double)totals->uniform_time.time_ns / (double)totals->captured.time_ns, (double)totals->uniform_real_ns / (double)totals->captured_real_ns);
 }
 
 static void hints_print(const struct tune_search *search, const struct totals *totals)
@@ -470,23 +505,6 @@ static void result_print(const struct tune_search *search, const struct totals *
         printf("%zu settings were not tried, since the budget was spent: tune again goes on from here\n", search->left);
 }
 
-/* Does the program set the schedule of its loops itself? Codelets run with the schedule that is tried all the same. */
-static enum pcere_status schedule_setter_look(struct cli *cli, struct tune_space *space, struct pcere_error *error)
-{
-    char *path;
-    struct elf_file *elf;
-    enum pcere_status status = store_file(cli->store, "program", &path, error);
-    if (status == PCERE_OK && elf_file_open(path, &elf, NULL) == PCERE_OK) {
-        space->sets_schedule = elf_file_imports(elf, "omp_set_schedule");
-        elf_file_close(elf);
-    }
-    if (status == PCERE_OK)
-        free(path);
-    if (space->sets_schedule && space->counts.counts[TUNING_SCHEDULE] > 1)
-        cli_note(cli, "the program calls omp_set_schedule, so that OMP_SCHEDULE has no effect: the best schedule is a hint for its source");
-    return status;
-}
-
 /* ---- the verb --------------------------------------------------------------------------------------------------------------- */
 
 static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_words *words, struct cli *cli, struct pcere_error *error)
@@ -498,8 +516,11 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
     search->seed = words->seed ? words->seed : 1;
     search->budget_ns = BUDGET_NS;
     enum pcere_status status = words->budget ? units_parse_time("--budget", words->budget, &search->budget_ns, error) : PCERE_OK;
+    struct program program = {0};
     if (status == PCERE_OK)
-        status = space_fill(tuner, words, error);
+        status = program_look(cli, &program, error);
+    if (status == PCERE_OK)
+        status = space_fill(tuner, words, &program, error);
     if (status == PCERE_OK)
         status = replay_setup_init(cli, &none, &search->setup, error);
     if (status == PCERE_OK)
@@ -507,8 +528,10 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
     const struct prediction_words wanted = {.threads = &one, .thread_count = 1};
     if (status == PCERE_OK)
         status = prediction_prepare(cli, &wanted, &search->prediction, error);
-    if (status == PCERE_OK)
-        status = schedule_setter_look(cli, &search->space, error);
+    if (status == PCERE_OK && program.sets_schedule && search->space.counts.counts[TUNING_SCHEDULE] > 1)
+        cli_note(cli, "the program calls omp_set_schedule, so that OMP_SCHEDULE has no effect: the best schedule is a hint for its source");
+    if (status == PCERE_OK && search->space.counts.counts[TUNING_SCHEDULE] == 1)
+        cli_note(cli, "no loop of the program says schedule(runtime): other schedules are tried with --all-loops and --schedules");
     if (status == PCERE_OK)
         status = tune_search_init(search, cli->operand_count ? 0 : SHARE_LEAST_RATIO, error);
     return status;
@@ -559,9 +582,9 @@ static const struct cli_option options[] = {
     {"flags", 0, CLI_TEXT, offsetof(struct tune_words, flags), "LIST",
      "Compiler flags to try beside the original's, separated by semicolons (-O2; -O3; -O3 -march=native; the last with -mprefer-vector-width=512; the same with -funroll-loops).", 0, 0},
     {"schedules", 0, CLI_TEXT, offsetof(struct tune_words, schedules), "LIST",
-     "Schedules to try for loops that say schedule(runtime), separated by semicolons: \"static; dynamic,16; guided\".", 0, 0},
+     "Schedules to try for loops that say schedule(runtime), separated by semicolons, as \"dynamic,16; guided\" (static; dynamic; guided where the program may have such loops).", 0, 0},
     {"all-loops", 0, CLI_FLAG, offsetof(struct tune_words, all_loops), NULL, "With --schedules: for all loops, whatever their source says; their hints are clauses.", 0, 0},
-    {"binds", 0, CLI_TEXT, offsetof(struct tune_words, binds), "LIST", "Values of OMP_PROC_BIND to try, separated by semicolons: \"close; spread\".", 0, 0},
+    {"binds", 0, CLI_TEXT, offsetof(struct tune_words, binds), "LIST", "Values of OMP_PROC_BIND to try, separated by semicolons (close; spread on machines with three processors and more).", 0, 0},
     {"budget", 0, CLI_TEXT, offsetof(struct tune_words, budget), "TIME", "When to stop trying (2m); what was measured is kept, and the next search goes on.", 0, 0},
     {"seed", 0, CLI_NUMBER, offsetof(struct tune_words, seed), "N", "Seed of the intervals' bootstrap (1).", 1, 1000000000},
     {"measure", 0, CLI_FLAG, offsetof(struct tune_words, measure), NULL, "Run the program as captured and with the best environment, and show its real times.", 0, 0},
@@ -573,8 +596,8 @@ const struct cli_verb cli_verb_tune = {
     .synopsis = "[STORE] [REGION...]",
     .description =
         "Replays the codelets of each region with other numbers of threads, compiler flags, schedules and bindings, without running the program. Few "
-        "combinations are all tried. Else the search goes by coordinates: all thread counts; then at the best of them all flags, schedules and "
-        "bindings in turn, each at the best so far; then the thread counts once more if something changed. Every sample is kept, so that a search that was "
+        "combinations are all tried. Else the search goes by coordinates: all thread counts; then at the best of them all schedules, "
+        "bindings and flags in turn, each at the best so far; then the thread counts once more if something changed. Every sample is kept, so that a search that was "
         "ended by its budget goes on where it was.\n\n"
         "Times within 1 % are taken for the same, and of those the setting that changes least is recommended. What was found, and what it is compared with, is "
         "measured twice more, and a gain that lies within the intervals is marked. A region whose memory after it differs beyond rounding with other flags keeps its own.\n\n"

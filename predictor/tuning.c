@@ -69,9 +69,9 @@ size_t tuning_stage(const struct tuning_space *space, uint32_t stage, const stru
     bool changed = best->values[TUNING_FLAGS] || best->values[TUNING_SCHEDULE] || best->values[TUNING_BIND];
     switch (stage) {
     case 0: return one_dimension(space, TUNING_THREADS, &now, false, settings);
-    case 1: return one_dimension(space, TUNING_FLAGS, best, true, settings);
-    case 2: return one_dimension(space, TUNING_SCHEDULE, best, true, settings);
-    case 3: return one_dimension(space, TUNING_BIND, best, true, settings);
+    case 1: return one_dimension(space, TUNING_SCHEDULE, best, true, settings);
+    case 2: return one_dimension(space, TUNING_BIND, best, true, settings);
+    case 3: return one_dimension(space, TUNING_FLAGS, best, true, settings);
     case 4: return changed ? one_dimension(space, TUNING_THREADS, best, true, settings) : 0;
     default: return 0;
     }
