@@ -176,7 +176,10 @@ static int verb_main(struct cli *cli, int count, char **arguments)
     enum pcere_status status = environment_hand_over(&error);
     if (status == PCERE_OK)
         status = verb_run(cli, count, arguments, &error);
-    if (status != PCERE_OK && error.message[0]) {
+    if (status == PCERE_SYSTEM && error.errnum == EPIPE) {
+        status = PCERE_NO;                  /* the reader had enough, as with `pcere regions | head` */
+        cli->signal = SIGPIPE;
+    } else if (status != PCERE_OK && error.message[0]) {
         fflush(stdout);               /* both may go to one file; what fails is told below */
         cli_error_print(cli, &error);
         if (cli->document)
@@ -186,7 +189,7 @@ static int verb_main(struct cli *cli, int count, char **arguments)
     if (output_finish(cli, &output_error) != PCERE_OK) {
         status = output_error.status;
         if (output_error.errnum == EPIPE) {
-            status = PCERE_NO;              /* the reader had enough, as with `pcere regions | head` */
+            status = PCERE_NO;
             cli->signal = SIGPIPE;
         } else {
             cli_error_print(cli, &output_error);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 static void progress_clear(struct cli *cli)
 {
@@ -32,17 +33,36 @@ void cli_error_print(const struct cli *cli, const struct pcere_error *error)
         fprintf(stderr, "hint: %s\n", error->hint);
 }
 
+/* What a report says of each of its predictions is said once. */
+static bool is_told(const char *note)
+{
+    static uint64_t told[64];
+    static size_t count;
+    uint64_t hash = XXH64(note, strlen(note), 0);
+    for (size_t i = 0; i < count; i++)
+        if (told[i] == hash)
+            return true;
+    if (count < sizeof told / sizeof *told)
+        told[count++] = hash;
+    return false;
+}
+
 void cli_note(struct cli *cli, const char *format, ...)
 {
     if (cli->quiet)
         return;
-    progress_clear(cli);
-    fprintf(stderr, "pcere %s: ", cli->verb->name);
+    char *note;
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    int length = vasprintf(&note, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    if (length < 0)
+        return;
+    if (!is_told(note)) {
+        progress_clear(cli);
+        fprintf(stderr, "pcere %s: %s\n", cli->verb->name, note);
+    }
+    free(note);
 }
 
 void cli_progress(struct cli *cli, const char *text)

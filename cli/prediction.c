@@ -166,8 +166,10 @@ static void threads_reduce(struct cli *cli, struct prediction *prediction)
         else
             text_addf(&left, "%s%u", left.length ? "," : "", prediction->threads[i]);
     }
+    const char *flags = prediction->request.flags ? prediction->request.flags : "";
     if (kept && kept < count) {
-        cli_note(cli, "little was replayed with %s threads: that is left out here; --threads %s predicts it from what there is", left.data, left.data);
+        cli_note(cli, "little was replayed with %s threads%s%s: that is left out here; pcere predict --threads %s predicts it from what there is", left.data,
+                 *flags ? " and " : "", flags, left.data);
         memcpy(prediction->threads, enough, kept * sizeof *enough);
         prediction->request.thread_count = kept;
     }

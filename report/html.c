@@ -62,6 +62,6 @@ enum pcere_status report_write_html(const json_t *document, FILE *out, const cha
     text_write(out, at, asset_page.end);
     free(text);
     if (fflush(out) != 0 || ferror(out))
-        return pcere_fail(error, PCERE_SYSTEM, errno, "is the disk full?", "cannot write %s", name);
+        return pcere_fail(error, PCERE_SYSTEM, errno, errno == EPIPE ? NULL : "is the disk full?", "cannot write %s", name);
     return PCERE_OK;
 }

@@ -10,7 +10,7 @@
 static enum pcere_status written(FILE *out, const char *name, struct pcere_error *error)
 {
     if (fflush(out) != 0 || ferror(out))
-        return pcere_fail(error, PCERE_SYSTEM, errno, "is the disk full?", "cannot write %s", name);
+        return pcere_fail(error, PCERE_SYSTEM, errno, errno == EPIPE ? NULL : "is the disk full?", "cannot write %s", name);
     return PCERE_OK;
 }
 

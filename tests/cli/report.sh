@@ -18,6 +18,9 @@ run "$PCERE" predict --threads 1,2 --measure --repeat 1
 says "and run" 0
 run "$PCERE" report -o report.html
 says "the report is written" 0 err 'wrote report.html'
+"$PCERE" report -q -o /dev/stdout 2>.err | true
+status=${PIPESTATUS[0]}
+holds "a reader of it that had enough is no error worth a message" test ! -s .err -a \( "$status" -eq 0 -o "$status" -eq 141 \)
 is "others may read it, since it holds no memory" "$(stat -c %a report.html)" "$(printf '%o' $((0666 & ~$(umask))))"
 # What lies between the page's data element and its end, as a browser would cut it.
 document() { awk 'found { if (sub(/<\/script>.*/, "")) { print; exit } print } sub(/.*<script id="data" type="application\/json">/, "") { found = 1; if (sub(/<\/script>.*/, "")) { print; exit } print }' "$1"; }
