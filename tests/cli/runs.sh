@@ -117,4 +117,27 @@ run "$PCERE" replay -q ends.pcere
 run "$PCERE" predict --measure ends.pcere; says "its real runs may end as the captured one did" 0
 run "$PCERE" verify --in-vivo --threads 2 ends.pcere; says "verify's, too" 0
 run env ENDS=4 "$PCERE" predict --measure ends.pcere; says "and not in another way" 1 err "exited with status 4"
+
+# Arguments of regions tell invocations of two runs to be the same: what the program allocates lies where it did.
+compile places <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    double *a = calloc(24, sizeof *a);
+    FILE *log = fopen("places.log", "a");
+    fprintf(log, "%p\n", (void *)a);
+    fclose(log);
+    for (int step = 0; step < 5; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 24; i++)
+            a[i] += i;
+    }
+    return a[3] != 15;
+}
+C
+if setarch -R true 2>/dev/null; then
+    run "$PCERE" capture -q --two-runs --all-classes ./places; says "a program is run for its times, and captured" 0
+    is "its heap begins at the same place in both" "$(wc -l <places.log), $(sort -u places.log | wc -l)" "2, 1"
+fi
 finish
