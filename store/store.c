@@ -229,6 +229,29 @@ const struct store_library *store_library(const struct store *store, size_t inde
     return &store->files.libraries[index].about;
 }
 
+static enum pcere_status fail_unwritable(const struct store *store, int errnum, struct pcere_error *error)
+{
+    return pcere_fail(error, PCERE_SYSTEM, errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
+}
+
+enum pcere_status store_writable_check(const struct store *store, struct pcere_error *error)
+{
+    if (faccessat(store->directory, "samples.jsonl", W_OK, AT_EACCESS) == 0 || (errno == ENOENT && faccessat(store->directory, ".", W_OK, AT_EACCESS) == 0))
+        return PCERE_OK;
+    return fail_unwritable(store, errno, error);
+}
+
+static enum pcere_status build_make(const struct store *store, struct pcere_error *error)
+{
+    struct pcere_error failure;
+    enum pcere_status status = directory_make(store->directory, "build", &failure);
+    if (status && (failure.errnum == EACCES || failure.errnum == EROFS))
+        return fail_unwritable(store, failure.errnum, error);
+    if (status && error)
+        *error = failure;
+    return status;
+}
+
 enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error)
 {
     enum pcere_status status;
@@ -237,7 +260,7 @@ enum pcere_status store_file(const struct store *store, const char *name, char *
     else if (strncmp(name, LIBRARIES, strlen(LIBRARIES)) == 0)
         status = check_library(store, name + strlen(LIBRARIES), error);
     else if (strcmp(name, "build") == 0)
-        status = directory_make(store->directory, "build", error);
+        status = build_make(store, error);
     else
         status = pcere_fail(error, PCERE_USAGE, 0, NULL, "a store has no file '%s' for others", name);
     char *path;

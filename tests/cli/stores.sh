@@ -32,4 +32,16 @@ for foreign in notes.txt codelets/notes.txt; do
     rm one.pcere/$foreign
 done
 run "$PCERE" capture --force ./one; says "without it the store is" 0
+
+# A store that only others may write. (The superuser may write all: he becomes nobody.)
+as=()
+[ "$(id -u)" -ne 0 ] || as=(setpriv --reuid=nobody --clear-groups)
+chmod a+rx . && chmod -R a+rX one.pcere && chmod a-w one.pcere
+if "${as[@]}" test -r one.pcere/manifest.json; then
+    for verb in replay verify; do
+        run "${as[@]}" "$PCERE" $verb one.pcere; says "$verb of a store that may not be written says so at once" 5 err "the store 'one.pcere' cannot be written: Permission denied" err '^hint: .*copy'
+    done
+    run "${as[@]}" "$PCERE" regions one.pcere; says "it may be looked at" 0 out 'main@one.c'
+fi
+chmod u+w one.pcere
 finish
