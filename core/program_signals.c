@@ -17,6 +17,7 @@ static int64_t interrupted_ns;      /* when SIGINT or SIGQUIT was last handed on
 static void hand_on(int number)
 {
     int error = errno;
+    interrupted = number;
     if (program > 0)
         kill((pid_t)program, number);
     else if (program == TO_COME)
@@ -79,6 +80,11 @@ void program_signals_end(const struct program_signals *signals)
     for (size_t i = 0; i < PROGRAM_SIGNALS; i++)
         if (kinds[i].number == number && signals->before[i].sa_handler != SIG_DFL && signals->before[i].sa_handler != SIG_IGN)
             raise(number);
+}
+
+bool program_signals_came(void)
+{
+    return interrupted != 0;
 }
 
 void program_signals_give(const struct program_signals *signals)

@@ -10,6 +10,7 @@
 #define PCERE_CORE_PROGRAM_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define PROGRAM_SIGNALS 4
@@ -23,6 +24,8 @@ void program_signals_to(pid_t program);
 void program_signals_gone(void);
 /* As before. A handler of the command's is told of SIGINT or SIGQUIT that came meanwhile: the program may have ended before it got them. */
 void program_signals_end(const struct program_signals *signals);
+/* Did one come, from the terminal or a process, since the last program began? Whoever sent it wants no other run. */
+bool program_signals_came(void);
 /* In the program's process, before it begins: as things were. Async-signal-safe. */
 void program_signals_give(const struct program_signals *signals);
 /* Which of them the program is to have at their default. */

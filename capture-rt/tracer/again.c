@@ -4,6 +4,7 @@
 #include "capture-rt/tracer/manifest.h"
 #include "capture-rt/tracer/measure.h"
 #include "capture-rt/tracer/undisturbed.h"
+#include "core/program_signals.h"
 #include "core/text.h"
 
 #include <fcntl.h>
@@ -248,6 +249,7 @@ static enum pcere_status reason_tell(struct capture_result *result, char *senten
 
 #define AGAIN_ASKED ", and --one-run was asked for"
 #define AGAIN_RANKED ", and of the processes that mpirun starts together one cannot be run again by itself"
+#define AGAIN_INTERRUPTED ", and it was interrupted"
 #define AGAIN_GONE ", and its file is not there any more"
 #define AGAIN_IMPOSSIBLE ", and its input cannot be had again: give it as a file"
 
@@ -256,6 +258,8 @@ static const char *obstacle_of(const struct capture_options *options, const stru
 {
     if (faccessat(AT_FDCWD, options->program, X_OK, 0) != 0)
         return AGAIN_GONE;
+    if (program_signals_came())
+        return AGAIN_INTERRUPTED;
     return options->among_ranks ? AGAIN_RANKED : options->one_run ? AGAIN_ASKED : input->once ? AGAIN_IMPOSSIBLE : NULL;
 }
 
@@ -532,7 +536,7 @@ enum pcere_status again_mend(struct session *session, const struct again_input *
         lack = lack_find(session);
         struct progress now = progress_of(session, &lack);
         idle = differs || !is_idle(&before, &now) ? 0 : idle + 1;
-        again = status == PCERE_OK && !child_was_interrupted(ended) && is_worth_more(session, &lack, idle, differs);
+        again = status == PCERE_OK && !child_was_interrupted(ended) && !program_signals_came() && is_worth_more(session, &lack, idle, differs);
     }
     if (status == PCERE_OK && session->result->runs > 2)
         status = more_tell(session, differed, error);

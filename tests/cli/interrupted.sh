@@ -118,6 +118,41 @@ for signal in TERM:143 HUP:129 ALONE:130; do
     says "likewise one that is traced" "$number" err "hint: what was seen until then is in 'cut.trace'"
 done
 
+# A program that ends in its own way when it is interrupted, and would run again for what its first run lacks: it is not run again, which might be for ever.
+compile graceful <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+static volatile sig_atomic_t stop;
+static double v[20000];
+static void end(int number) { stop = number; }
+int main(void)
+{
+    FILE *log = fopen("graceful.log", "a");
+    fputs("run\n", log);
+    fclose(log);
+    signal(SIGINT, end);
+    signal(SIGTERM, end);
+    for (int k = 0; !stop; k++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 20000 * (k % 7) / 7; i++)
+            v[i] += i * 0.5;
+        if (k == 40)
+            prctl(PR_SET_NAME, "stuck");
+        if (k > 40)
+            usleep(1000);
+    }
+    return 0;
+}
+C
+for how in ALONE INT TERM; do
+    rm -f graceful.log
+    ended "$how" "$PCERE" capture --force ./graceful
+    says "a program that takes SIG$how for its end is captured" 0
+    is "in one run" "$(wc -l <graceful.log)" 1
+done
+
 # What a killed command leaves under TMPDIR the next one removes, but nothing of one that lives, and nothing that is not known to be of one.
 mkdir moment moment/pcere-of-others
 export TMPDIR=$PWD/moment
