@@ -66,7 +66,9 @@ static enum pcere_status fail_archive(struct packer *packer, struct pcere_error 
 static enum pcere_status archive_begin(struct packer *packer, struct pcere_error *error)
 {
     packer->archive = archive_write_new();
+    /* Names are bytes, as the store has them: the archive library would read them by a locale, which the command does not set. */
     if (!packer->archive || archive_write_set_format_pax_restricted(packer->archive) != ARCHIVE_OK ||
+        archive_write_set_format_option(packer->archive, "pax", "hdrcharset", "BINARY") != ARCHIVE_OK ||
         archive_write_add_filter_zstd(packer->archive) != ARCHIVE_OK ||
         archive_write_set_bytes_in_last_block(packer->archive, 1) != ARCHIVE_OK ||
         archive_write_open(packer->archive, packer, NULL, on_write, NULL) != ARCHIVE_OK)

@@ -40,6 +40,19 @@ run "$PCERE" unpack none.tar.zst; says "unpack of a file that is not there" 4 er
 run "$PCERE" unpack p.c; says "of a file that is no packed store" 4 err 'not a packed store' err '^hint: '
 run "$PCERE" regions p.pcere.tar.zst; says "a packed store is no store" 4 err 'hint: .*pcere unpack'
 
+# Names beyond ASCII, and such as are no UTF-8, under any locale.
+for name in größe $'gr\366\337e' "$(printf 'ö%.0s' {1..60})"; do
+    rm -rf "$name"
+    mkdir "$name" && sed "s/int main/void größe(void) {}\n&/" p.c >"$name/$name.c" &&
+        "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$name/$name.c" -o "$name/$name" || exit 1
+    run "$PCERE" capture --force "$name/$name" -o "$name.pcere"; says "a program is captured whose name is $name" 0
+    run "$PCERE" pack "$name.pcere"; says "its store is packed" 0 out 'files'
+    run env LC_ALL=C "$PCERE" unpack "$name.pcere.tar.zst" -o other.pcere --force; says "and unpacked" 0
+    run diff -r "$name.pcere" other.pcere; says "with all that it had" 0
+    (mkdir -p here && cd here && env LC_ALL=C "$PCERE" unpack --force "../$name.pcere.tar.zst" >/dev/null)
+    holds "and under its own name" test -s "here/$name.pcere/manifest.json"
+done
+
 head -c 3000 p.pcere.tar.zst >cut.tar.zst
 run "$PCERE" unpack cut.tar.zst -o cut.pcere; says "one that was cut" 4 err "'cut.tar.zst' is damaged: its end is missing" err '^hint: copy'
 cp p.pcere.tar.zst bad.tar.zst; damage bad.tar.zst 2000
