@@ -6,7 +6,10 @@
 # Constructors ran in the program, and are not run again.
 s/^\t\.section\t\.(init|fini)_array.*/\t.section\t.not_run_again,"",@progbits/
 
+# A name beyond letters, digits and a few signs stands in quotes. One that is not recognised would be a region that does nothing: no assembler takes it.
 s/^\t\.type\t([^",]+),@function.*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.set\t\1.entry, \1/
+s/^\t\.type\t"([^"]+)",@function.*/&\n\t.weak\t"\1.entry"\n\t.hidden\t"\1.entry"\n\t.set\t"\1.entry", "\1"/
+s/^\t\.type\t[^\n]*,@function[^\n]*$/\t.error\t"place.sed does not know this name of a function"\n&/
 
 # A definition of data, from its .type to its .size (or .comm), as one piece.
 /^\t\.type\t.*,@object/{
@@ -21,7 +24,7 @@ s/^\t\.type\t([^",]+),@function.*/&\n\t.weak\t\1.entry\n\t.hidden\t\1.entry\n\t.
   /^\t\.type\t(\.gomp_critical_user_|[^\n]*\.cache\.,)/b
   # text and numbers without a name: check.c gets their places and sizes
   /^\t\.type\t"?\.L/{
-    /\n\t\.(quad|long)\t"?[._A-Za-z]/b
+    /\n\t\.(quad|long)\t["._A-Za-z]/b
     s/\n\t\.size\t([^\n]*)$/&\n\t.section\tpcere_constants,"aw",@progbits\n\t.p2align\t3\n\t.quad\t\1\n\t.previous/
     b
   }

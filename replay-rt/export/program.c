@@ -36,6 +36,8 @@ void call_as_program(void (*function)(void))
 
 void program_start(void)
 {
+    if (!region)
+        fprintf(messages, "codelet: the compiler leaves nothing of this region\n");
     thread_locals_point();
     memory_restore();
     support_start();

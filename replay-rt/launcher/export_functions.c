@@ -118,7 +118,7 @@ static enum pcere_status taken_collect(const struct export_work *work, struct ta
 static void pattern_add(struct text *out, const char *name)
 {
     for (; *name; name++)
-        text_addf(out, *name == '.' || *name == '$' ? "\\%c" : "%c", *name);
+        text_addf(out, strchr(".$()[]{}*+?|^/", *name) ? "\\%c" : "%c", *name);
 }
 
 static enum pcere_status script_write(const struct export_work *work, const struct taken *taken, size_t count, struct pcere_error *error)
@@ -129,10 +129,10 @@ static enum pcere_status script_write(const struct export_work *work, const stru
                    "/^\\t([a-z]|\\.quad\\t)/!b\n"
                    "/^\\t(call|j)/b\n");
     for (size_t i = 0; i < count; i++) {
-        text_add(&out, i % NAMES_OF_COMMAND ? "|" : "s/([\\t ,(]\\$?\"?)(");
+        text_add(&out, i % NAMES_OF_COMMAND ? "|" : "s/([\\t ,(]\\$?)(\"?)(");
         pattern_add(&out, taken[i].name);
         if (i + 1 == count || (i + 1) % NAMES_OF_COMMAND == 0)
-            text_add(&out, ")($|[^A-Za-z0-9_.$])/\\1\\2.at\\3/g\n");
+            text_add(&out, ")\\2($|[^A-Za-z0-9_.$\"])/\\1\\2\\3.at\\2\\4/g\n");     /* in quotes or without, but whole */
     }
     enum pcere_status status = export_text(work, "functions.sed", &out, error);
     text_done(&out);

@@ -84,6 +84,38 @@ for region in $("$PCERE" regions function.pcere --json | jq -r '.regions[] | sel
     exports function.pcere "$region"
 done
 
+# Names beyond ASCII: assembly has them in quotes, and one is the beginning of another.
+cat >names.c <<'END'
+#include <stdio.h>
+static double sum[1000];
+double gr(double x) { return x + 1; }
+double größe(double x) { return x * 0.5; }
+double (*volatile weg[2])(double) = {gr, größe};
+__attribute__((noinline)) static double (*nächste(int i))(double) { return i % 2 ? größe : gr; }
+static void über(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        sum[i] = nächste(i)(sum[i]) + weg[i % 2](i) + (weg[i % 2] == nächste(i));
+        weg[i % 2] = nächste(i);
+    }
+}
+int main(void)
+{
+    for (int k = 0; k < 4; k++)
+        über();
+    return printf("PASS %g\n", sum[7]) < 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" names.c -o names || exit 1
+captured names
+exports names.pcere über@names.c:9
+alone env LC_ALL=C make -s -C out clean check
+says "in the locale C, too" 0 out '^check: identical'
+sed -i 's/",@function/"\t,@function/' out/place.sed
+alone make -s -C out clean check
+says "a function that is not recognised is an error, and no region that does nothing" 2 err 'place.sed does not know this name of a function'
+
 # Captured memory that regions drop, unmap, grow and move: each repetition finds it as it was.
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/memory_mapped_inside.c" -o mapped || exit 1
 run "$PCERE" capture --force --all-classes ./mapped
