@@ -91,9 +91,7 @@ static void loadUnchecked(CallBase &Call) {
   Call.replaceAllUsesWith(Builder.CreateInsertValue(Loaded, Builder.getTrue(), 1));
 }
 
-/// What sanitizers leave to be made of the whole program: control-flow integrity and devirtualisation ask whether an address is of a type, to which the answer is yes in
-/// a program that works; and a safe stack is a second one, which a codelet does not have.
-static void dropSanitizing(Module &M) {
+void dropSanitizing(Module &M) {
   for (Function &F : make_early_inc_range(M)) {
     F.removeFnAttr(Attribute::SafeStack);
     Intrinsic::ID Kind = F.getIntrinsicID();

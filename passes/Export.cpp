@@ -108,6 +108,7 @@ static void writeFile(const Twine &File, function_ref<void(raw_ostream &)> Write
 }
 
 void exportUnit(Module &M, StringRef File, StringRef Suffix) {
+  dropSanitizing(M);
   RegionTable Table = findRegions(M); // before main is renamed: regions have its name
   makeRecognisable(M);
   renameInternals(M, Suffix);

@@ -76,6 +76,10 @@ void dropFlags(llvm::Function &F);
 /// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
 void changeProcessor(llvm::Module &M);
 
+/// What sanitizers leave to be made of the whole program: control-flow integrity and devirtualisation ask whether an address is of a type, to which the answer is yes in
+/// a program that works; and a safe stack is a second one, which neither a codelet nor an export has.
+void dropSanitizing(llvm::Module &M);
+
 /// Assembly of the source's that takes in a file (.incbin) goes: the file is sure to be there for who compiled the program alone. What it defined is where the capture had it. So go
 /// versions of the unit's own functions (.symver), which only a library with a version script may have.
 void dropLinkersAssembly(llvm::Module &M);

@@ -116,6 +116,32 @@ sed -i 's/",@function/"\t,@function/' out/place.sed
 alone make -s -C out clean check
 says "a function that is not recognised is an error, and no region that does nothing" 2 err 'place.sed does not know this name of a function'
 
+# What sanitizers leave to be made of the whole program, which an export is not.
+cat >tested.cpp <<'END'
+#include <cstdio>
+struct Base { virtual ~Base() = default; virtual double value(double) const = 0; };
+struct Half : Base { double value(double x) const override { return x * 0.5; } };
+struct More : Base { double value(double x) const override { return x + 1; } };
+static double sum[1000];
+static void work(const Base &base)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++)
+        sum[i] = base.value(sum[i] + i);
+}
+int main()
+{
+    Half half;
+    More more;
+    for (int k = 0; k < 4; k++)
+        work(k % 2 ? static_cast<const Base &>(half) : more);
+    return std::printf("PASS %g\n", sum[7]) < 0;
+}
+END
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -flto -fuse-ld=lld -fvisibility=hidden -fsanitize=cfi tested.cpp -o tested || exit 1
+captured tested
+exports tested.pcere work@tested.cpp:8
+
 # Captured memory that regions drop, unmap, grow and move: each repetition finds it as it was.
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" "$SOURCE/tests/constructs/memory_mapped_inside.c" -o mapped || exit 1
 run "$PCERE" capture --force --all-classes ./mapped
