@@ -448,26 +448,62 @@ static enum pcere_status units_follow(struct export_work *work, const struct com
     return status;
 }
 
+static bool is_chosens(const struct export_work *work, const char *name)
+{
+    for (size_t i = 0; i < work->chosen_count; i++)
+        if (names_have(&work->chosen[i].object->defined, name))
+            return true;
+    return false;
+}
+
+/* A function of a unit that the codelet's build did without, since no region reaches it: hidden ones stand in no other table. What images offer is found there. */
+static bool unbuilt_find(const struct export_work *work, const char *name, uint64_t *ret_address)
+{
+    const struct elf_symbol *symbols;
+    const struct image_export *offered = NULL;
+    size_t count = elf_file_tables(work->home->elf, &symbols);
+    for (size_t i = 0; i < count; i++) {
+        if (symbols[i].local || symbols[i].kind != PCERE_SYMBOL_FUNCTION || strcmp(symbols[i].name, name) != 0)
+            continue;
+        *ret_address = symbols[i].address + work->home->bias;
+        return images_resolve(&work->session.images, work->image, name, &offered) == SIZE_MAX;
+    }
+    return false;
+}
+
+/* In place of what the codelet's build, which has no use for it, may have found under that name. */
+static enum pcere_status unreached_add(struct export_work *work, const char *name, uint64_t address, struct pcere_error *error)
+{
+    for (size_t i = 0; i < work->other_count; i++)
+        if (!strcmp(work->others[i].name, name)) {
+            work->others[i].address = address;
+            work->others[i].kind = EXPORT_UNREACHED;
+            return PCERE_OK;
+        }
+    struct export_other other = {strdup(name), address, EXPORT_UNREACHED};
+    if (!other.name || !array_reserve(&work->others, &work->other_capacity, work->other_count + 1, sizeof *work->others)) {
+        free(other.name);
+        return pcere_fail_memory(error, "names of symbols");
+    }
+    work->others[work->other_count++] = other;
+    return PCERE_OK;
+}
+
 /* What other code of the chosen units uses of units that are not chosen lies where the program has it. */
 static enum pcere_status old_code_place(struct export_work *work, struct pcere_error *error)
 {
-    uint64_t bias = work->home->bias;
+    enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < work->chosen_count; i++) {
         const struct names *undefined = &work->chosen[i].object->undefined;
-        for (size_t j = 0; j < undefined->count; j++) {
-            const struct export_object *object = definer(work, undefined->items[j]);
-            struct export_other other = {.kind = EXPORT_UNREACHED};
-            if (!object || is_chosen(work, object) || !link_symbol_find(work->home->elf, bias, undefined->items[j], &other.address))
-                continue;
-            other.name = strdup(undefined->items[j]);
-            if (!other.name || !array_reserve(&work->others, &work->other_capacity, work->other_count + 1, sizeof *work->others)) {
-                free(other.name);
-                return pcere_fail_memory(error, "names of symbols");
-            }
-            work->others[work->other_count++] = other;
+        for (size_t j = 0; !status && j < undefined->count; j++) {
+            const char *name = undefined->items[j];
+            uint64_t address;
+            if (!is_chosens(work, name) && (definer(work, name) ? link_symbol_find(work->home->elf, work->home->bias, name, &address)
+                                                                : unbuilt_find(work, name, &address)))
+                status = unreached_add(work, name, address, error);
         }
     }
-    return PCERE_OK;
+    return status;
 }
 
 enum pcere_status export_units_write(struct export_work *work, struct pcere_error *error)
