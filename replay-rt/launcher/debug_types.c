@@ -178,10 +178,26 @@ static bool room_read(struct debug_info *info, Dwarf_Die *die, int depth, struct
     return false;
 }
 
+#define ALIGNMENT_MOST 64u
+
+/* Of a component of Fortran's; 1 where none is told. */
+static uint64_t component_alignment(Dwarf_Die *die)
+{
+    uint64_t alignment = 1;
+    return debug_number(die, DW_AT_alignment, &alignment) && alignment <= ALIGNMENT_MOST && __builtin_popcountll(alignment) == 1 ? alignment : 1;
+}
+
+/* flang counts a derived type's bytes to the end of its last component; elements of arrays lie as far apart as the largest alignment of a component has it. */
+static uint64_t up_to(uint64_t bytes, uint64_t alignment)
+{
+    return bytes > UINT64_MAX - alignment ? bytes : (bytes + alignment - 1) / alignment * alignment;
+}
+
 static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
 {
     struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name), .fortran = debug_is_fortran(die)};
     size_t capacity = 0;
+    uint64_t alignment = 1;
     Dwarf_Die child;
     struct debug_member held;
     debug_number(die, DW_AT_byte_size, &type.bytes);
@@ -204,7 +220,10 @@ static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, in
             type.holds_pointers |= info->types[member.type].holds_pointers;
             type.hollow &= info->types[member.type].hollow;
             type.members[type.member_count++] = member;
+            if (type.fortran && component_alignment(&child) > alignment)
+                alignment = component_alignment(&child);
         } while (debug_sibling(info, &child));
+    type.bytes = up_to(type.bytes, alignment);
     if (dwarf_tag(die) != DW_TAG_union_type)
         type.tail = tail_of(info, &type);
     return type;
