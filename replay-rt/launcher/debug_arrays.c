@@ -89,7 +89,36 @@ static uint32_t type_add(struct debug_info *info, struct debug_type type)
     return number;
 }
 
-/* The pointer to the elements, and behind it words that are no user's. Unknown where an expression is of another form. */
+/* The pointer to the elements, whose dimensions it then owns, and behind it words that are no user's. */
+static struct debug_type descriptor_of(struct debug_info *info, struct debug_type pointer, uint64_t bytes)
+{
+    struct debug_member *members = calloc(DESCRIPTOR_MEMBERS, sizeof *members);
+    uint32_t number = info->failed || !members ? 0 : type_add(info, pointer);
+    if (!number) {
+        info->failed = true;
+        free(pointer.dimensions);
+        free(members);
+        return (struct debug_type){0};
+    }
+    uint32_t word = type_add(info, (struct debug_type){.kind = DEBUG_INTEGER, .bytes = WORD_BYTES});
+    uint32_t words = type_add(info, array_of(info, word, bytes / WORD_BYTES - 1, 0, false));
+    members[0] = (struct debug_member){.type = number, .bytes = WORD_BYTES};
+    members[1] = (struct debug_member){.name = "(descriptor)", .type = words, .offset = WORD_BYTES, .bytes = bytes - WORD_BYTES};
+    return (struct debug_type){.kind = DEBUG_STRUCT, .fortran = true, .holds_pointers = true, .bytes = bytes, .members = members, .member_count = DESCRIPTOR_MEMBERS};
+}
+
+static bool dimension_add(struct debug_info *info, struct debug_type *pointer, struct debug_dimension dimension)
+{
+    struct debug_dimension *wider = realloc(pointer->dimensions, (pointer->dimension_count + 1) * sizeof dimension);
+    info->failed |= !wider;
+    if (wider) {
+        pointer->dimensions = wider;
+        pointer->dimensions[pointer->dimension_count++] = dimension;
+    }
+    return wider;
+}
+
+/* Unknown where an expression is of another form. */
 static struct debug_type descriptor_read(struct debug_info *info, Dwarf_Die *die, uint32_t element)
 {
     struct debug_type pointer = {.kind = DEBUG_POINTER, .holds_pointers = true, .fortran = true, .bytes = WORD_BYTES, .element = element};
@@ -108,26 +137,54 @@ static struct debug_type descriptor_read(struct debug_info *info, Dwarf_Die *die
             const uint64_t ends[] = {bound_end(&next.lower), bound_end(&next.count), bound_end(&next.stride_bytes)};
             for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
                 bytes = ends[i] > bytes ? ends[i] : bytes;
-            struct debug_dimension *wider = realloc(pointer.dimensions, (pointer.dimension_count + 1) * sizeof next);
-            info->failed |= !wider;
-            if (!wider)
+            if (!dimension_add(info, &pointer, next))
                 break;
-            pointer.dimensions = wider;
-            pointer.dimensions[pointer.dimension_count++] = next;
         } while (debug_sibling(info, &child));
-    struct debug_member *members = calloc(DESCRIPTOR_MEMBERS, sizeof *members);
-    uint32_t number = info->failed || !members ? 0 : type_add(info, pointer);
-    if (!number) {
-        info->failed = true;
-        free(pointer.dimensions);
-        free(members);
-        return (struct debug_type){0};
+    return descriptor_of(info, pointer, bytes);
+}
+
+/* Where the length lies that DWARF gives as "the object's address, and N more". */
+static bool length_of_object(Dwarf_Die *die, int64_t *ret_offset)
+{
+    Dwarf_Attribute found;
+    Dwarf_Op *operations;
+    size_t count = 0;
+    if (!dwarf_attr(die, DW_AT_string_length, &found) || dwarf_getlocation(&found, &operations, &count) != 0 || count != 2
+        || operations[0].atom != DW_OP_push_object_address || operations[1].atom != DW_OP_plus_uconst || operations[1].number > DESCRIPTOR_BYTES_MOST)
+        return false;
+    *ret_offset = (int64_t)operations[1].number;
+    return true;
+}
+
+struct debug_type debug_characters_read(struct debug_info *info, Dwarf_Die *die)
+{
+    Dwarf_Attribute where;
+    int64_t offset = 0;
+    uint64_t bytes = 0;
+    uint32_t character = type_add(info, (struct debug_type){.kind = DEBUG_INTEGER, .name = "character", .bytes = 1});
+    if (dwarf_attr(die, DW_AT_data_location, &where)) {
+        struct debug_type pointer = {.kind = DEBUG_POINTER, .holds_pointers = true, .fortran = true, .bytes = WORD_BYTES, .element = character, .characters = true};
+        struct debug_dimension dimension = {.lower = {.number = 1}, .count = {.stored = true}, .stride_bytes = {.number = 1}};
+        if (!word_of_object(&where, &offset) || offset || !length_of_object(die, &dimension.count.number) || dimension.count.number % WORD_BYTES
+            || !dimension.count.number || !dimension_add(info, &pointer, dimension))
+            return (struct debug_type){0};
+        return descriptor_of(info, pointer, bound_end(&dimension.count));
     }
-    uint32_t word = type_add(info, (struct debug_type){.kind = DEBUG_INTEGER, .bytes = WORD_BYTES});
-    uint32_t words = type_add(info, array_of(info, word, bytes / WORD_BYTES - 1, 0, false));
-    members[0] = (struct debug_member){.type = number, .bytes = WORD_BYTES};
-    members[1] = (struct debug_member){.name = "(descriptor)", .type = words, .offset = WORD_BYTES, .bytes = bytes - WORD_BYTES};
-    return (struct debug_type){.kind = DEBUG_STRUCT, .fortran = true, .holds_pointers = true, .bytes = bytes, .members = members, .member_count = DESCRIPTOR_MEMBERS};
+    debug_number(die, DW_AT_byte_size, &bytes);
+    struct debug_type type = array_of(info, character, bytes, 1, true);
+    type.characters = true;
+    return type;
+}
+
+uint32_t debug_type_array(struct debug_info *info, uint32_t element, const uint64_t *counts, size_t count)
+{
+    for (size_t i = count; i--;) {
+        struct debug_type array = array_of(info, element, counts[i], 0, false);
+        element = array.bytes ? type_add(info, array) : 0;
+        if (!element)
+            return 0;
+    }
+    return element;
 }
 
 struct dimension { uint64_t count; int64_t lower; };

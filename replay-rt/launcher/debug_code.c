@@ -133,6 +133,7 @@ enum pcere_status debug_info_arguments(struct debug_info *info, const char *file
             struct debug_variable variable = {.name = debug_string(&child, DW_AT_name), .where = DEBUG_AS_ARGUMENT};
             if (debug_reference(&child, DW_AT_type, &type))
                 variable.type = debug_type_read(info, &type, 0);
+            variable.extent = variable.name && !strcmp(variable.name, "vla") && debug_flag(&child, DW_AT_artificial);
             debug_variable_add(info, &list, &count, &capacity, &variable);
         } while (!info->failed && debug_sibling(info, &child));
     if (info->failed) {
@@ -206,6 +207,27 @@ struct frame_walk {
     bool has_base;
 };
 
+/* Arrays of variable length: each of their sizes is a number, or a variable in the frame. 0: one of these is not known. */
+static uint32_t array_in_frame(struct debug_info *info, const struct frame_walk *walk, Dwarf_Die *array, uint32_t element)
+{
+    uint64_t counts[DEBUG_DIMENSIONS_MOST], address;
+    size_t count = 0;
+    Dwarf_Die child, size;
+    if (debug_child(info, array, &child))
+        do {
+            if (dwarf_tag(&child) != DW_TAG_subrange_type)
+                continue;
+            if (count == DEBUG_DIMENSIONS_MOST)
+                return 0;
+            if (!debug_number(&child, DW_AT_count, &counts[count])
+                && (!walk->frame->word_read || !debug_reference(&child, DW_AT_count, &size) || !frame_location(&size, walk->frame, walk->has_base, walk->base, &address)
+                    || !walk->frame->word_read(walk->frame->memory, address, &counts[count])))
+                return 0;
+            count++;
+        } while (debug_sibling(info, &child));
+    return debug_type_array(info, element, counts, count);
+}
+
 static void frame_variable(struct debug_info *info, struct frame_walk *walk, const char *function, Dwarf_Die *die)
 {
     struct debug_variable variable = {.name = debug_string(die, DW_AT_name), .function = function, .where = DEBUG_IN_FRAME};
@@ -214,6 +236,9 @@ static void frame_variable(struct debug_info *info, struct frame_walk *walk, con
         || !debug_reference(die, DW_AT_type, &type))
         return;
     variable.type = debug_type_read(info, &type, 0);
+    Dwarf_Die element;
+    if (!info->types[variable.type].bytes && dwarf_tag(&type) == DW_TAG_array_type && debug_reference(&type, DW_AT_type, &element))
+        variable.type = array_in_frame(info, walk, &type, debug_type_read(info, &element, 0));
     debug_variable_add(info, &walk->list, &walk->count, &walk->capacity, &variable);
 }
 

@@ -52,6 +52,7 @@ struct debug_type {
     const char *name;                 /* "cell", or NULL */
     uint64_t bytes;                   /* 0: unknown, as of an array whose length is not in the type */
     uint32_t element;                 /* DEBUG_ARRAY: type of one */
+    bool characters;                  /* DEBUG_ARRAY, or DEBUG_POINTER to one: a string of Fortran's, whose parts are written as such */
     uint64_t count;                   /* DEBUG_ARRAY: 0 where unknown */
     int64_t lower;                    /* DEBUG_ARRAY: index of the first */
     struct debug_dimension *dimensions;   /* DEBUG_POINTER, of a descriptor: those of the array that it leads to, whose elements are the target */
@@ -70,6 +71,7 @@ struct debug_variable {
     uint32_t type;
     enum debug_where where;
     uint64_t address;                 /* link-time; DEBUG_IN_THREAD: offset in the block; DEBUG_IN_FRAME: of the process */
+    bool extent;                      /* DEBUG_AS_ARGUMENT: how long the array is, in one dimension, that follows: one of variable length, whose type is a reference to an element */
 };
 
 struct debug_info;
@@ -83,6 +85,9 @@ void debug_info_close(struct debug_info *info);     /* accepts NULL */
 const struct debug_type *debug_type_get(const struct debug_info *info, uint32_t type);
 /* What a pointer points to; 0 (unknown) where it points to anything. */
 uint32_t debug_type_target(struct debug_info *info, uint32_t type);
+
+/* An array of arrays, the last dimension innermost, as C has them. 0: no memory, or longer than memory is. */
+uint32_t debug_type_array(struct debug_info *info, uint32_t element, const uint64_t *counts, size_t count);
 
 /* Does a class of the program add values to this one? What a pointer to this one leads to may be one of those. */
 bool debug_type_is_extended(const struct debug_info *info, uint32_t type);
@@ -130,7 +135,7 @@ struct text;
 uint32_t debug_type_tail(const struct debug_info *info, uint32_t type, uint64_t *ret_offset);
 
 /* The value that holds byte `offset` of something of that type; `open`: the array that it ends with goes on behind it (one of no length does anyway). `exact` and
- * `pattern` (each may be NULL) get what is to be written behind its name: "[3][17].re" and "[][].re"; of Fortran's "(18,4)%re" and "(:,:)%re". */
+ * `pattern` (each may be NULL) get what is to be written behind its name: "[3][17].re" and "[][].re"; of Fortran's "(18,4)%re" and "(:,:)%re", "(2)(5:5)" and "(:)(:)". */
 void debug_type_walk(const struct debug_info *info, uint32_t type, uint64_t offset, bool open, struct text *exact, struct text *pattern,
                      struct debug_leaf *ret_leaf);
 

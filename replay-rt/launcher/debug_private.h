@@ -80,6 +80,8 @@ bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwar
 bool debug_is_fortran(Dwarf_Die *die);    /* by its unit's language */
 /* An array's entry: nested arrays, or the descriptor that leads to one. */
 struct debug_type debug_array_read(struct debug_info *info, Dwarf_Die *die, uint32_t element);
+/* A string's entry: characters, or the descriptor that leads to them. */
+struct debug_type debug_characters_read(struct debug_info *info, Dwarf_Die *die);
 
 /* False: no memory (info->failed). */
 bool debug_variable_add(struct debug_info *info, struct debug_variable **list, size_t *count, size_t *capacity,

@@ -303,6 +303,9 @@ static uint32_t type_make(struct debug_info *info, Dwarf_Die *die, int tag, int 
         type = debug_array_read(info, die, debug_reference(die, DW_AT_type, &element) ? debug_type_read(info, &element, depth) : 0);
         break;
     }
+    case DW_TAG_string_type:
+        type = debug_characters_read(info, die);
+        break;
     default:
         type = number_read(die);
         break;

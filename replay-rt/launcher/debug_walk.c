@@ -103,7 +103,7 @@ static void fortran_indices(const struct debug_info *info, struct debug_leaf *le
     int64_t indices[DEBUG_DIMENSIONS_MOST];
     int count = 0;
     const struct debug_type *type = debug_type_get(info, leaf->type);
-    for (; type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type) && count < DEBUG_DIMENSIONS_MOST; type = debug_type_get(info, leaf->type)) {
+    for (; type->kind == DEBUG_ARRAY && type->fortran && !type->characters && element_bytes(info, type) && count < DEBUG_DIMENSIONS_MOST; type = debug_type_get(info, leaf->type)) {
         uint64_t bytes = element_bytes(info, type), index = *rest / bytes;
         indices[count++] = type->lower + (int64_t)index;
         leaf->offset += index * bytes;
@@ -130,16 +130,18 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
         const struct debug_type *type = debug_type_get(info, leaf.type);
         leaf.kind = type->kind;
         leaf.bytes = type->bytes;
-        if (type->kind == DEBUG_ARRAY && type->fortran && element_bytes(info, type)) {
+        if (type->kind == DEBUG_ARRAY && type->fortran && !type->characters && element_bytes(info, type)) {
             fortran_indices(info, &leaf, &rest, exact, pattern);
             continue;
         }
         if (type->kind == DEBUG_ARRAY && element_bytes(info, type)) {
             uint64_t bytes = element_bytes(info, type), index = rest / bytes;
-            if (exact)
+            if (exact && type->characters)
+                text_addf(exact, "(%" PRIu64 ":%" PRIu64 ")", index + 1, index + 1);
+            else if (exact)
                 text_addf(exact, "[%" PRIu64 "]", index);
             if (pattern)
-                text_add(pattern, "[]");
+                text_add(pattern, type->characters ? "(:)" : "[]");
             leaf.offset += index * bytes;
             rest -= index * bytes;
             leaf.type = type->element;

@@ -68,6 +68,8 @@ bool objects_array_name(const struct objects *objects, const struct object *obje
             text_add(out, i ? ",:" : "(:");
         else
             text_addf(out, "%c%" PRId64, i ? ',' : '(', extents[i].lower + (int64_t)indices[i]);
+    if (pointer->characters && !pattern)
+        text_addf(out, ":%" PRId64, extents[0].lower + (int64_t)indices[0]);
     text_add(out, ")");
     return true;
 }

@@ -604,6 +604,18 @@ static void statics_add(struct objects *objects)
     }
 }
 
+/* Of argument i, if that is an array of variable length: what comes before it are its sizes. A pointer may be one to such an array, so that nobody knows which of them it has. */
+static uint32_t variable_length(struct objects *objects, const struct debug_variable *arguments, size_t i)
+{
+    const uint32_t element = debug_type_target(objects->source.info, arguments[i].type);
+    size_t count = 0;
+    while (count < i && count < DEBUG_DIMENSIONS_MOST && arguments[i - count - 1].extent)
+        count++;
+    if (!count || debug_type_get(objects->source.info, element)->kind == DEBUG_POINTER)
+        return 0;
+    return debug_type_array(objects->source.info, element, &objects->source.codelet->words[i - count], count);
+}
+
 /* What it has by reference is in use while it runs; of the callers' variables only the debug information says so. */
 static enum pcere_status arguments_add(struct objects *objects, bool by_reference, struct pcere_error *error)
 {
@@ -621,6 +633,11 @@ static enum pcere_status arguments_add(struct objects *objects, bool by_referenc
         const struct debug_type *type = debug_type_get(objects->source.info, arguments[i].type);
         if (type->kind != DEBUG_POINTER || type->reference != by_reference || !arguments[i].name)
             continue;
+        uint32_t array = by_reference ? variable_length(objects, arguments, i) : 0;
+        if (array) {
+            variable_add(objects, &(struct debug_variable){.name = arguments[i].name, .function = region->function, .type = array}, codelet->words[i], 0);
+            continue;
+        }
         struct object object = {.type = arguments[i].type, .parent = NONE, .alias = NONE, .kind = OBJECT_ARGUMENT, .bytes = 8,
                                 .name = arguments[i].name, .function = region->function, .group = objects_mixed(0x61726775, i)};
         uint32_t number = object_add(objects, &object);

@@ -31,6 +31,8 @@ for level in -O0 -O2; do
     first "store::some(:)%owner" "store::some(5)%owner"
     first "store::wholes(:)%parts(:)%owner" "store::wholes(5)%parts(2)%owner"
     first "store::wholes(:)%flag" "store::wholes(5)%flag"
-    is "and nothing else differs" "$(json '.codelets[0].causes | length')" 4
+    first "store::letters(:)(:)" "store::letters(5)(2:2)" 48 49
+    first "store::text(:)" "store::text(5:5)" 48 49
+    is "and nothing else differs" "$(json '.codelets[0].causes | length')" 6
 done
 finish

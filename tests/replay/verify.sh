@@ -166,6 +166,56 @@ named "nor has the end of a block where no element fits" pairs heap
 verdict tails.pcere copied@ 2 padding
 holds "padding of an array's elements is padding" jq -e '.codelets[0].causes | length == 1 and (.[0] | .kind == "padding" and .name == "pairs[] (padding)")' .out
 
+# ---- arrays of variable length ---------------------------------------------------------------------------------------------------------------
+cat >lengths.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+struct part { double weight; int owner; };
+static void own(int n, int m)
+{
+    double rows[n][m], line[n], fixed[n][4], *pointers[n];
+    struct part parts[n];
+    int cube[m][3][n], last = 0;
+    memset(rows, 0, sizeof rows), memset(line, 0, sizeof line), memset(fixed, 0, sizeof fixed), memset(parts, 0, sizeof parts), memset(cube, 0, sizeof cube);
+    pointers[2] = line;
+#pragma omp parallel
+#pragma omp single
+    {
+        int now = omp_get_num_threads();
+        rows[3][2] = rows[0][1] = line[4] = fixed[5][3] = now;
+        parts[2].owner = cube[1][2][5] = last = now;
+        pointers[2][6] = now;
+    }
+    printf("%g %g %g %d %d %d\n", rows[3][2], line[6], fixed[5][3], parts[2].owner, cube[1][2][5], last);
+}
+static void callers(double *values)
+{
+#pragma omp parallel
+#pragma omp single
+    values[9] = omp_get_num_threads();
+}
+int main(int count, char **arguments)
+{
+    int n = count + 7;
+    double outer[n][3];
+    memset(outer, 0, sizeof outer);
+    own(n, count + 3);
+    callers(outer[0]);
+    return arguments && printf("PASS %g\n", outer[3][0]) < 0;
+}
+END
+for level in -O0 -O2; do
+    "$CLANG" $level -g -fopenmp "-fpass-plugin=$(plugin)" lengths.c -o "lengths$level" || exit 1
+    captured "lengths$level"
+    verdict "lengths$level.pcere" own@ 2 different
+    holds "elements of arrays of variable length are named" jq -e '[.codelets[0].causes[] | [.name, .first]] | sort == [["own: cube[][][]", "own: cube[1][2][5]"],
+        ["own: fixed[][]", "own: fixed[5][3]"], ["own: last", "own: last"], ["own: line[]", "own: line[4]"], ["own: parts[].owner", "own: parts[2].owner"], ["own: rows[][]", "own: rows[0][1]"]]' .out
+done
+verdict lengths-O0.pcere callers@ 2 different
+named "so are a caller's, where debug information has their sizes in memory" "main: outer[][]" stack
+holds "with its indices" jq -e '.codelets[0].causes[0].first == "main: outer[3][0]"' .out
+
 # ---- the first page of .bss is the file's ---------------------------------------------------------------------------------------------------
 compile bss <<'C'
 #include <omp.h>

@@ -1,4 +1,4 @@
-! Elements that lie farther apart than their last component ends: each iteration writes its thread's number.
+! Elements that lie farther apart than their last component ends, and strings: each iteration writes its thread's number.
 module store
   implicit none
   type :: part
@@ -12,6 +12,8 @@ module store
   type(part), save :: fixed(8)
   type(part), allocatable, save :: some(:)
   type(whole), save :: wholes(8)
+  character(3), save :: letters(8) = 'a0c'
+  character(:), allocatable, save :: text
 end module
 
 program components
@@ -20,12 +22,15 @@ program components
   implicit none
   integer :: i
   allocate(some(8))
+  text = repeat('0', 8)
   !$omp parallel do schedule(static)
   do i = 1, 8
     fixed(i)%owner = omp_get_thread_num()
     some(i)%owner = omp_get_thread_num()
     wholes(i)%parts(2)%owner = omp_get_thread_num()
     wholes(i)%flag = int(omp_get_thread_num(), 1)
+    letters(i)(2:2) = char(48 + omp_get_thread_num())
+    text(i:i) = char(48 + omp_get_thread_num())
   end do
-  print '(a)', 'PASS'
+  if (len(text) == 8) print '(a)', 'PASS'
 end program
