@@ -142,6 +142,23 @@ static std::string functionByLibrary(const std::string &Name) {
   return Function;
 }
 
+/// Without arguments of templates that have no name of their own: "init" of "init<(lambda at a.cpp:4:5)>".
+static StringRef withoutUnnamed(StringRef Name) { return Name.contains("(lambda at ") || Name.contains("(unnamed ") ? Name.split('<').first : Name; }
+
+/// "mesh::Solver<double>::init", as debug information has it: no demangler here knows parameters of templates that a concept constrains.
+static std::string functionByDebug(const Function *F) {
+  std::string Name;
+  for (const DIScope *Scope = F ? F->getSubprogram() : nullptr; Scope; Scope = Scope->getScope()) {
+    if (isa<DIFile>(Scope) || isa<DICompileUnit>(Scope) || isa<DIModule>(Scope) || isa<DILexicalBlockBase>(Scope))
+      continue;
+    StringRef Part = Scope->getName().empty() && isa<DINamespace>(Scope) ? "(anonymous namespace)" : withoutUnnamed(Scope->getName());
+    if (Part.empty() || Part.contains(".omp"))
+      return "";
+    Name = Part.str() + (Name.empty() ? "" : "::") + Name;
+  }
+  return Name;
+}
+
 /// Before the first ".omp" part.
 std::string sourceFunction(const Function &F) {
   std::string Name = targetFunction(F.getName().split(".omp").first.rtrim('.')).str();
@@ -158,6 +175,9 @@ std::string sourceFunction(const Function &F) {
     }
   } else if (std::string Function = functionByLibrary(Name); !Function.empty()) {
     Name = Function;
+  } else if (StringRef(Name).starts_with("_Z")) {
+    Function = functionByDebug(F.getParent()->getFunction(Name));
+    Name = Function.empty() ? Name : Function;
   }
   return Name;
 }

@@ -216,6 +216,36 @@ verdict lengths-O0.pcere callers@ 2 different
 named "so are a caller's, where debug information has their sizes in memory" "main: outer[][]" stack
 holds "with its indices" jq -e '.codelets[0].causes[0].first == "main: outer[3][0]"' .out
 
+# ---- functions whose names no demangler knows -------------------------------------------------------------------------------------------------
+cat >concepts.cpp <<'END'
+#include <concepts>
+#include <cstdio>
+namespace mesh {
+template <class T> struct Solver {
+    T values[1000];
+    template <std::invocable<T> F> void init(F function)
+    {
+#pragma omp parallel for
+        for (int i = 0; i < 1000; i++)
+            values[i] = function(T(i));
+    }
+};
+}
+template <class T> static void work(mesh::Solver<T> &solver) { solver.init([](T x) { return x / 2; }); }
+static mesh::Solver<double> wide;
+static mesh::Solver<float> narrow;
+int main()
+{
+    work(wide), work(narrow);
+    return std::printf("PASS %g %g\n", wide.values[9], narrow.values[9]) < 0;
+}
+END
+"${CLANG/clang/clang++}" -std=c++20 -O2 -g -fopenmp "-fpass-plugin=$(plugin)" concepts.cpp -o concepts || exit 1
+captured concepts
+run "$PCERE" verify --json concepts.pcere
+is "templates that concepts constrain have the names of their classes" "$(json '[.codelets[] | select(.identical) | .region] | sort | join(" ")')" \
+    "mesh::Solver<double>::init@concepts.cpp:8 mesh::Solver<float>::init@concepts.cpp:8"
+
 # ---- the first page of .bss is the file's ---------------------------------------------------------------------------------------------------
 compile bss <<'C'
 #include <omp.h>
