@@ -15,6 +15,8 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/Support/WithColor.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -182,6 +184,7 @@ struct SymbolEntry {
   const char *Expression;
   uint64_t Size;
   unsigned Kind;
+  bool Local;
 };
 
 static std::vector<SymbolEntry> symbolsOf(Module &M) {
@@ -190,10 +193,10 @@ static std::vector<SymbolEntry> symbolsOf(Module &M) {
   for (GlobalVariable &V : M.globals())
     if (!hasNoSymbolOfItsOwn(V) && !(Emulated && V.isThreadLocal()) && !V.hasAppendingLinkage() && !V.getName().starts_with(".pcere.site") && (!V.isConstant() || isPlacedConstant(V)))
       Entries.push_back({&V, V.getName().str(), V.isThreadLocal() ? "@dtpoff" : "", M.getDataLayout().getTypeAllocSize(V.getValueType()),
-                         V.isThreadLocal() ? PCERE_SYMBOL_TLS : PCERE_SYMBOL_VARIABLE});
+                         V.isThreadLocal() ? PCERE_SYMBOL_TLS : PCERE_SYMBOL_VARIABLE, V.hasLocalLinkage()});
   for (Function &F : M)
     if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
-      Entries.push_back({&F, F.getName().str(), "", 0, PCERE_SYMBOL_FUNCTION});
+      Entries.push_back({&F, F.getName().str(), "", 0, PCERE_SYMBOL_FUNCTION, F.hasLocalLinkage()});
   return Entries;
 }
 
@@ -211,14 +214,52 @@ static void makeNamesUnique(Module &M, ArrayRef<SymbolEntry> Entries, uint64_t I
       Entry.Value->setName(Entry.Name + ".pcere." + utohexstr(Id, /*LowerCase=*/true, /*Width=*/16));
 }
 
+/// Link-time optimisation writes names that a unit's assembly refers to into a directive, without the quotes that they need.
+static bool needsQuotes(StringRef Symbol) {
+  return Symbol.empty() || isDigit(Symbol.front()) || !all_of(Symbol, [](char C) { return isAlnum(C) || C == '_' || C == '.' || C == '$' || C == '@'; });
+}
+
+/// So the table knows such by names that need none, hidden in the program. What other units may define as well cannot have one: such a variable keeps its symbol instead.
+static void avoidQuotes(Module &M, std::vector<SymbolEntry> &Entries, uint64_t Id) {
+  Mangler Mang;
+  unsigned Count = 0;
+  std::string Left;
+  SmallVector<GlobalValue *, 4> Kept, Aliased;
+  erase_if(Entries, [&](SymbolEntry &Entry) {
+    SmallString<128> Symbol;
+    Mang.getNameWithPrefix(Symbol, Entry.Value, false);
+    if (!needsQuotes(Symbol))
+      return false;
+    if (!Entry.Value->isStrongDefinitionForLinker() || Entry.Value->hasComdat()) {
+      if (auto *V = dyn_cast<GlobalVariable>(Entry.Value); V && !isRuntimeState(*V)) {
+        Left += (Left.empty() ? "" : ", ") + Entry.Name;
+        Kept.push_back(V);
+      }
+      return true;
+    }
+    GlobalAlias *Alias = GlobalAlias::create(GlobalValue::ExternalLinkage, "pcere.name." + utohexstr(Id, /*LowerCase=*/true, /*Width=*/16) + "." + utostr(Count++), Entry.Value);
+    Alias->setVisibility(GlobalValue::HiddenVisibility);
+    Alias->setThreadLocalMode(Entry.Value->getThreadLocalMode());
+    Aliased.push_back(Entry.Value);
+    Entry.Value = Alias;
+    return false;
+  });
+  appendToCompilerUsed(M, Aliased); // else one that nothing else refers to gets the alias's name
+  appendToUsed(M, Kept);
+  if (!Left.empty())
+    WithColor::warning() << "PCEREPass: with -flto, where the program is stripped, replays do not find these variables, since they are inline or weak and their names need quotes: " << Left << "\n";
+}
+
 void embedSymbols(Module &M) {
   uint64_t Id = unitId(M);
   if (!Id || M.getNamedMetadata(SymbolsMetadata)) // -ffat-lto-objects has two pipelines, one behind the other
     return;
   M.getOrInsertNamedMetadata(SymbolsMetadata);
   std::vector<SymbolEntry> Symbols = symbolsOf(M);
-  if (isForLinkTimeOptimisation(M))
+  if (isForLinkTimeOptimisation(M)) {
     makeNamesUnique(M, Symbols, Id);
+    avoidQuotes(M, Symbols, Id);
+  }
   Mangler Mang;
   std::string Entries;
   raw_string_ostream Out(Entries);
@@ -228,7 +269,7 @@ void embedSymbols(Module &M) {
     std::string Name = Entry.Name;
     size_t Padded = (Name.size() + 8) & ~size_t(7);
     Out << ".quad \"" << Symbol << "\"" << Entry.Expression << ", " << Entry.Size << "\n.short " << Entry.Kind << ", "
-        << unsigned(Entry.Value->hasLocalLinkage()) << "\n.long " << Padded << "\n";
+        << unsigned(Entry.Local) << "\n.long " << Padded << "\n";
     Name.resize(Padded);
     writeAscii(Out, Name);
   }

@@ -322,6 +322,40 @@ done <<'END'
 -s
 END
 
+# ---- names that assembly has in quotes, which link-time optimisation forgets -----------------------------------------------
+cat >odd.cpp <<'END'
+#include <cstdio>
+double größe[1000];
+static double länge[1000];
+static thread_local int über = 1;
+inline int añejo = 3;
+volatile int odd __asm__("odd name") = 3;
+inline double nähe(double x) { return x + añejo; }
+double (*volatile zeiger)(double) = nähe;
+int main()
+{
+    for (int r = 0; r < 4; r++, über++) {
+#pragma omp parallel for
+        for (int i = 0; i < 1000; i++) {
+            größe[i] += r + odd;
+            länge[i] += zeiger(i) + über;
+            añejo += i == 7;
+        }
+    }
+    return std::printf("PASS %g %g\n", größe[9], länge[9]) < 0;
+}
+END
+for flags in -flto -flto=thin; do
+    run "${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" $flags -fuse-ld=lld odd.cpp -o odd; says "names beyond ASCII: compiled with $flags" 0 err 'stripped, replays do not find these variables.*: añejo$'
+    run "$PCERE" capture --force --all-classes ./odd; says "captured" 0 out '^PASS'
+    run "$PCERE" verify odd.pcere; says "and memory behind the region is the program's" 0 out identical
+    # shellcheck disable=SC2086
+    sed -i '/inline int/s/inline/static/' odd.cpp && "${CLANG/clang/clang++}" -O2 -fopenmp "-fpass-plugin=$(plugin)" $flags -fuse-ld=lld -s odd.cpp -o odd
+    run "$PCERE" capture --force --all-classes ./odd; says "the same without an inline variable, stripped" 0 out '^PASS'
+    run "$PCERE" verify odd.pcere; says "and memory is the program's" 0 out identical
+    sed -i '/static int/s/static/inline/' odd.cpp
+done
+
 # Without symbols, and without the table of addresses, which the GNU linker drops: the locks are told as they are met.
 compile locks -fuse-ld=bfd -ffunction-sections -fdata-sections -Wl,--gc-sections -s <<'C'
 int main(void) {
