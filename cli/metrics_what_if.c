@@ -227,8 +227,8 @@ static void answers_show(struct cli *cli, const struct answers *list, bool csv)
         for (size_t i = 0; !csv && i + 1 < cli->operand_count; i++) {
             char traced[UNITS_TEXT_BYTES], task[UNITS_TEXT_BYTES];
             if (list[i].traced_ns)
-                printf("\n%s took %s with %u threads; a task costs %s beside its work\n", cli->operands[i + 1], units_format_ns(list[i].traced_ns, traced), list[i].traced_threads,
-                       units_format_ns(list[i].task_ns, task));
+                printf("\n%s took %s with %u thread%s; a task costs %s beside its work\n", cli->operands[i + 1], units_format_ns(list[i].traced_ns, traced), list[i].traced_threads,
+                       list[i].traced_threads == 1 ? "" : "s", units_format_ns(list[i].task_ns, task));
             putchar('\n');
             places_show(&list[i]);
         }

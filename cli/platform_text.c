@@ -51,7 +51,8 @@ static void drawing_print(const struct platform_signature *signature, FILE *out)
     unsigned each = threads ? COLUMNS_MOST / threads : 0;
     each = each > 16 ? 16 : each;
     if (each < 4) {          /* too many to draw: as a list */
-        fprintf(out, "%u sockets of %u cores of %u threads\n", signature->sockets, signature->cores_per_socket, signature->threads_per_core);
+        fprintf(out, "%u socket%s of %u core%s of %u thread%s\n", signature->sockets, signature->sockets == 1 ? "" : "s", signature->cores_per_socket,
+                signature->cores_per_socket == 1 ? "" : "s", signature->threads_per_core, signature->threads_per_core == 1 ? "" : "s");
         for (size_t i = 0; i < signature->level_count; i++) {
             const struct platform_level *level = &signature->levels[i];
             char name[CLI_TEXT_MOST], size[UNITS_TEXT_BYTES];

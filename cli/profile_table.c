@@ -114,8 +114,8 @@ static enum pcere_status profile_print(const struct profile *profile, struct pce
     qsort(types, count, sizeof *types, by_time);
     char wall[UNITS_TEXT_BYTES], active[UNITS_TEXT_BYTES];
     const struct profile_run *run = &profile->runs[0];
-    printf("%zu XUs, active %s; wall time %s, %u threads, level %u\n\n", profile->count, units_format_ns(all_ns, active), units_format_ns(run->wall_ns, wall),
-           run->threads, run->level);
+    printf("%zu XUs, active %s; wall time %s, %u thread%s, level %u\n\n", profile->count, units_format_ns(all_ns, active), units_format_ns(run->wall_ns, wall),
+           run->threads, run->threads == 1 ? "" : "s", run->level);
     for (size_t i = 0; i < count; i++)
         type_print(table, profile, rows, &types[i], all_ns);
     cli_table_print(table, stdout);

@@ -28,7 +28,8 @@ static enum pcere_status trace_show(struct cli *cli, const char *path, const str
         cli_program_add(cli, recording->program_status, error);
     char wall[UNITS_TEXT_BYTES];
     if (status == PCERE_OK && !cli->json)
-        printf("%s: %llu records of %zu threads, wall time %s\n", path, (unsigned long long)file->slots, file->thread_count, units_format_ns(recording->wall_ns, wall));
+        printf("%s: %llu records of %zu thread%s, wall time %s\n", path, (unsigned long long)file->slots, file->thread_count, file->thread_count == 1 ? "" : "s",
+               units_format_ns(recording->wall_ns, wall));
     if (status == PCERE_OK && cli->json) {
         json_object_set_new(cli->document, "trace", json_from_string(path));
         json_object_set_new(cli->document, "records", json_from_u64(file->slots));

@@ -11,6 +11,7 @@
 struct in_vivo_store {
     char *directory, *path;
     struct store *store;
+    char **notes;                     /* NULL-terminated sentences of that capture, or NULL */
     struct replay_target *targets;    /* of this store, in the order of the asked-for ones that are there */
     size_t target_count;
 };
@@ -88,6 +89,8 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
             status = cli_program_judge_again(cli, result.program_status, error);
         else if (status == PCERE_NO)          /* it was ended from outside */
             cli_program_judge(cli, result.program_status, NULL);
+        place->notes = result.notes;
+        result.notes = NULL;
         capture_result_done(&result);
     }
     program_stage_leave(&stage);
@@ -103,12 +106,42 @@ static const struct replay_target *target_find(const struct in_vivo_store *place
     return NULL;
 }
 
-/* The program had another course: the invocation is not there, or could not be captured. */
-static void result_without(struct verify_result *result, const struct replay_target *asked, uint32_t threads)
+/* "its arguments differ between the timing run and the capturing run" of "work@x.c:5, invocation 3: ..."; NULL: there is no such sentence. */
+static const char *note_find(char *const *notes, const struct replay_target *asked)
 {
+    struct text head = {0};
+    const char *found = NULL;
+    text_addf(&head, "%s, invocation %llu: ", asked->region->name, (unsigned long long)asked->class->representative);
+    for (; !head.failed && notes && *notes && !found; notes++)
+        found = strncmp(*notes, head.data, head.length) == 0 ? *notes + head.length : NULL;
+    text_done(&head);
+    return found;
+}
+
+/* What that capture says of an invocation that it does not have; NULL: nothing, since the program did not enter it. */
+static const char *reason_find(const struct in_vivo_store *place, const struct replay_target *asked)
+{
+    const struct store_manifest *manifest = store_manifest(place->store);
+    const char *reason = note_find(place->notes, asked);
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        if (strcmp(region->name, asked->region->name) != 0)
+            continue;
+        for (size_t k = 0; k < region->class_count; k++)
+            if (region->classes[k].representative == asked->class->representative && region->classes[k].reason)
+                reason = region->classes[k].reason;
+        reason = reason ? reason : region->reason;
+    }
+    return reason;
+}
+
+/* The program had another course: the invocation is not there, or could not be captured. */
+static void result_without(struct verify_result *result, const struct in_vivo_store *place, const struct replay_target *asked, uint32_t threads)
+{
+    const char *reason = reason_find(place, asked);
     *result = (struct verify_result){.target = asked, .threads = threads};
-    pcere_fail(&result->error, PCERE_NO, 0, NULL, "with %u threads the program has no invocation %llu of '%s' that can be captured", threads,
-               (unsigned long long)asked->class->representative, asked->region->name);
+    pcere_fail(&result->error, PCERE_NO, 0, NULL, "with %u thread%s the program has no invocation %llu of '%s' that can be captured%s%.200s", threads, threads == 1 ? "" : "s",
+               (unsigned long long)asked->class->representative, asked->region->name, reason ? ": " : "", reason ? reason : "");
 }
 
 static enum pcere_status verified_there(const struct replay_setup *setup, uint32_t threads, struct in_vivo_store *place,
@@ -131,7 +164,7 @@ static enum pcere_status verified_there(const struct replay_setup *setup, uint32
         struct verify_result *result = &all->results[all->result_count++];
         const struct replay_target *here = target_find(place, &setup->targets[i]);
         if (!here) {
-            result_without(result, &setup->targets[i], threads);
+            result_without(result, place, &setup->targets[i], threads);
             continue;
         }
         *result = report.results[here - place->targets];
@@ -168,6 +201,9 @@ void verify_in_vivo_done(struct verify_in_vivo *runs)
         if (place->store)
             store_close(place->store);
         cli_directory_remove(place->directory);
+        for (char **note = place->notes; note && *note; note++)
+            free(*note);
+        free(place->notes);
         free(place->targets);
         free(place->directory);
         free(place->path);

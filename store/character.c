@@ -305,7 +305,7 @@ enum pcere_status store_character_load(const struct store *store, const char *co
         status = reader.status;
     }
     if (!status && character.threads != threads)
-        status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s is of %u threads", name, character.threads);
+        status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s is of %u thread%s", name, character.threads, character.threads == 1 ? "" : "s");
     json_decref(object);
     free(data);
     free(name);

@@ -83,7 +83,7 @@ int main(int count, char **arguments)
             return fprintf(stderr, "usage: codelet [--check] [REPETITIONS]\n"), 2;
 #ifdef THREADS_MOST
     if (omp_get_max_threads() > THREADS_MOST)
-        return fprintf(stderr, "codelet: this region holds for at most %d threads\n", THREADS_MOST), 2;
+        return fprintf(stderr, "codelet: this region holds for at most %d thread%s\n", THREADS_MOST, THREADS_MOST == 1 ? "" : "s"), 2;
 #endif
 #ifdef THREADS_LEAST
     if (omp_get_max_threads() < THREADS_LEAST)

@@ -316,9 +316,9 @@ program sized thread_sized.c
 captured sized --force
 region=$("$PCERE" regions sized.pcere --json | jq -r '[.regions[] | select(.thread_sized)][0].region')
 run "$PCERE" export sized.pcere "$region" -o sized-out
-says "that a region holds only for the capture's threads is said" 0 err 'at most 1 threads'
+says "that a region holds only for the capture's threads is said" 0 err 'at most 1 thread, as in the capture: '
 alone make -s -C sized-out run THREADS=2
-says "and more are refused" 2 err 'holds for at most 1 threads'
+says "and more are refused" 2 err 'holds for at most 1 thread$'
 alone make -s -C sized-out run
 says "the capture's are not" 0 out '^minimum'
 

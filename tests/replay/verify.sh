@@ -340,6 +340,27 @@ captured turns
 in_vivo --threads 2 turns.pcere
 says "an invocation that the program has not with so many threads is not compared" 1 out 'less_often@turns.c:.* not compared.*with 2 threads the program has no invocation 1 of' \
     out '(^| )once@turns.c:.* identical'
+holds "where nothing tells why, nothing is said" test "$(grep -c 'can be captured:' .out)" = 0
+compile once_only <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int numbers[100];
+int main(void) {
+    if (omp_get_max_threads() == 1 || !fopen("was_there", "r")) {
+        #pragma omp parallel for
+        for (int j = 0; j < 100; j++)
+            numbers[j] = j;
+    }
+    if (omp_get_max_threads() > 1)
+        fclose(fopen("was_there", "w"));
+    puts("PASS");
+    return 0;
+}
+END
+captured once_only
+in_vivo --threads 2 once_only.pcere
+says "why the program's own could not be captured is said" 1 out 'has no invocation 1 of .* that can be captured: the program did not enter it in the run that was to capture it'
 in_vivo --threads 3 turns.pcere
 says "a program that fails there is no truth" 1 err 'the program ended with status 1|exit'
 is "nothing stays behind" "$(ls -A moment)" ""
