@@ -90,6 +90,13 @@ static bool is_of_function(const char *name, const char *caller, size_t length)
     return !strncmp(name, caller, length) && !strncmp(name + length, ".omp_outlined", 13);
 }
 
+/* "f.omp_outlined_debug__"; target constructs have functions whose own names end in that. */
+static bool is_inner(const char *name)
+{
+    const char *outlined = strstr(name, ".omp_outlined");
+    return outlined && strstr(outlined, "_debug__");
+}
+
 /* With -g a construct has two functions: one that takes what the fork passes, and lies at the construct's line, and in it one with the variables'
  * own types, "_debug__", that lies at the line of what follows. */
 static struct function *construct_find(struct debug_info *info, const char *file, uint32_t line, const char *caller)
@@ -98,7 +105,7 @@ static struct function *construct_find(struct debug_info *info, const char *file
     size_t length = strcspn(caller, "+");
     for (size_t i = 0; i < info->outlined_count; i++) {
         struct function *function = &info->outlined[i];
-        if (function->line != line || strstr(function->name, "_debug__") || !is_of_file(&function->die, file))
+        if (function->line != line || is_inner(function->name) || !is_of_file(&function->die, file))
             continue;
         if (!outer || (length && is_of_function(function->name, caller, length)))
             outer = function;
@@ -108,7 +115,7 @@ static struct function *construct_find(struct debug_info *info, const char *file
     length = (size_t)(strstr(outer->name, ".omp_outlined") - outer->name);
     for (size_t i = 0; i < info->outlined_count; i++) {
         struct function *function = &info->outlined[i];
-        if (function->line >= line && strstr(function->name, "_debug__") && is_of_function(function->name, outer->name, length)
+        if (function->line >= line && is_inner(function->name) && is_of_function(function->name, outer->name, length)
             && is_of_file(&function->die, file) && (!inner || function->line < inner->line))
             inner = function;
     }

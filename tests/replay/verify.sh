@@ -216,6 +216,32 @@ verdict lengths-O0.pcere callers@ 2 different
 named "so are a caller's, where debug information has their sizes in memory" "main: outer[][]" stack
 holds "with its indices" jq -e '.codelets[0].causes[0].first == "main: outer[3][0]"' .out
 
+# ---- what a region in a target construct takes ----------------------------------------------------------------------------------------------
+compile target <<'C'
+#include <omp.h>
+#include <stdio.h>
+static double z[50];
+int main(void)
+{
+#pragma omp target map(tofrom : z)
+    {
+        int last = 0;
+        double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+        for (int i = 0; i < 50; i++) {
+            sum += i;
+            if (i == 49)
+                last = omp_get_num_threads();
+        }
+        z[0] = last + sum;
+    }
+    return printf("PASS %g\n", z[0]) < 0;
+}
+C
+captured target
+verdict target.pcere '*' 2 different
+is "it is named by the function that the source has" "$(json '[.codelets[0].causes[].first] | join(" ")')" "main: last"
+
 # ---- functions whose names no demangler knows -------------------------------------------------------------------------------------------------
 cat >concepts.cpp <<'END'
 #include <concepts>
