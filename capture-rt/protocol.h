@@ -93,7 +93,7 @@ struct capture_counts {         /* what probes keep of a region: one cache line,
 } __attribute__((aligned(64)));
 
 enum {                          /* flags of a record */
-    CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where there were switches: alone then it tells something */
+    CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where it tells something */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped here, for a dump or in vain: end_ns - begin_ns is not a plain time */
     CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
     CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
@@ -115,7 +115,7 @@ struct capture_record {         /* one invocation, written when it ends; 64 byte
     uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC; end_ns less what stops took in between */
     uint64_t invocation;        /* from 1 in its region */
     uint64_t words_hash;        /* of the fork's argument words, and of the team */
-    uint64_t cpu_ns;            /* CPU time of the thread that enters it; 0 where it was never interrupted */
+    uint64_t cpu_ns;            /* CPU time of the process meanwhile; 0 where the thread that enters it was never interrupted, or waited for something by itself */
     uint32_t region;            /* index in log->regions */
     uint32_t faults;            /* minor page faults of that thread */
     uint32_t switches;          /* involuntary context switches of it */

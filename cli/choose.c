@@ -13,7 +13,6 @@ struct series {                  /* finished invocations, one array a property; 
     uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
     uint32_t *faults, *switches, *team;
     bool *captured, any_captured;
-    uint64_t preempted_ns;       /* left out of time_ns */
     bool measured_cpu;
 };
 
@@ -29,20 +28,8 @@ static void series_done(struct series *series)
     free(series->captured);
 }
 
-#define PREEMPTED_RATIO 1.1
-
-/* With one thread, an invocation that other processes interrupted took the program no longer than its CPU time. */
-static uint64_t preempted_ns(const struct capture_invocation *invocation, uint32_t threads)
-{
-    uint64_t wall_ns = invocation->time_ns;
-    bool clear = threads == 1 && invocation->measured_cpu && invocation->switches > 0 && invocation->cpu_ns > 0 &&
-                 (double)wall_ns > PREEMPTED_RATIO * (double)invocation->cpu_ns;
-    return clear ? wall_ns - invocation->cpu_ns : 0;
-}
-
 /* Of the invocations inside other regions, or of the others. */
-static enum pcere_status series_init(const struct capture_region *region, bool nested, uint32_t threads, struct series *ret_series,
-                                     struct pcere_error *error)
+static enum pcere_status series_init(const struct capture_region *region, bool nested, struct series *ret_series, struct pcere_error *error)
 {
     size_t most = region->list_count + 1;
     struct series series = {
@@ -60,9 +47,7 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         if (!invocation->end_ns || invocation->nested != nested)
             continue;
         size_t at = series.count++;
-        uint64_t preempted = preempted_ns(invocation, threads);
-        series.preempted_ns += preempted;
-        series.time_ns[at] = invocation->time_ns - preempted;
+        series.time_ns[at] = invocation->time_ns;
         series.begin_ns[at] = invocation->begin_ns;
         series.arguments_hash[at] = invocation->words_hash;
         series.number[at] = invocation->number;
@@ -70,7 +55,7 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         series.team[at] = invocation->team;
         series.any_captured |= invocation->captured;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
-        series.switches[at] = invocation->measured_cpu && !preempted ? invocation->switches : 0;
+        series.switches[at] = invocation->measured_cpu ? invocation->switches : 0;
         series.measured_cpu = series.measured_cpu || invocation->measured_cpu;
     }
     *ret_series = series;
@@ -89,9 +74,9 @@ static uint64_t settled_at(const struct capture_run *run)
 }
 
 /* Invocations beyond the log's end have no record of their own: they count with the largest class, so that members and times add up. */
-static void rest_add(const struct capture_region *region, bool nested, uint64_t preempted_ns, struct store_class *classes, size_t count)
+static void rest_add(const struct capture_region *region, bool nested, struct store_class *classes, size_t count)
 {
-    uint64_t members = 0, time_ns = preempted_ns;
+    uint64_t members = 0, time_ns = 0;
     size_t largest = 0;
     for (size_t i = 0; i < count; i++) {
         members += classes[i].members;
@@ -362,7 +347,7 @@ static enum pcere_status find_some(const struct choosing *choosing, size_t regio
     const struct capture_run *run = choosing->run;
     const struct capture_region *measured = &run->regions[region];
     struct series series = {0};
-    enum pcere_status status = series_init(measured, nested, run->threads, &series, error);
+    enum pcere_status status = series_init(measured, nested, &series, error);
     if (status != PCERE_OK || !series.count) {
         series_done(&series);
         return status;
@@ -384,7 +369,7 @@ static enum pcere_status find_some(const struct choosing *choosing, size_t regio
         status = classes_append(found, &series, &result, error);
         if (status == PCERE_OK) {
             struct store_class *classes = found->classes + first;
-            rest_add(measured, nested, series.preempted_ns, classes, result.class_count);
+            rest_add(measured, nested, classes, result.class_count);
             if (!nested && measured->overlap_ns)
                 overlap_remove(measured, classes, result.class_count);
             for (size_t i = 0; i < result.class_count; i++)

@@ -9,13 +9,16 @@ static bool is_interrupted(const struct store_sample *sample, size_t i)
     return sample->switches && sample->switches[i] > 0;
 }
 
-/* One thread's CPU time; of several threads what is left without the time that any of them waited for a processor, since the others wait for it. */
+/* What is left without the time that threads waited for a processor, since the others wait for it; with one thread no less than its CPU time, and that where nothing is known of waiting. */
 static double undisturbed_ns(const struct store_sample *sample, size_t i)
 {
     double wall_ns = (double)sample->samples_ns[i];
-    if (sample->threads == 1)
-        return sample->cpu_ns ? (double)sample->cpu_ns[i] : 0;
-    return sample->waits_ns && sample->waits_ns[i] ? fmax(wall_ns - (double)sample->waits_ns[i], (1 - MEASURED_HELD_MOST) * wall_ns) : 0;
+    bool waits_known = sample->waits_ns && sample->waits_ns[i];
+    if (sample->threads == 1) {
+        double cpu_ns = sample->cpu_ns ? (double)sample->cpu_ns[i] : 0;
+        return waits_known && cpu_ns > 0 ? fmax(wall_ns - (double)sample->waits_ns[i], cpu_ns) : cpu_ns;
+    }
+    return waits_known ? fmax(wall_ns - (double)sample->waits_ns[i], (1 - MEASURED_HELD_MOST) * wall_ns) : 0;
 }
 
 static double value_corrected(const struct store_sample *sample, size_t i, size_t *corrected)

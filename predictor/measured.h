@@ -1,7 +1,7 @@
 /* predictor/measured.h - what a sample's repetitions say once those that the kernel interrupted are told apart.
  *
- * On a machine that does other things, too, some repetitions lose a processor for milliseconds. With one thread, the CPU time of such a
- * repetition is what it would have taken (measured for every repetition; in-vivo times are corrected in the same way). With more,
+ * On a machine that does other things, too, some repetitions lose a processor for milliseconds. With one thread, such a repetition would have taken what is
+ * left without the time that it waited for a processor (where the kernel does not tell that: its CPU time, so that what it sleeps is lost). With more,
  * what its threads waited for a processor, all together, is what it lost at most, and nearly what it lost: while one waits, the others wait for it. So it does not count where
  * enough others do, unless these all took longer by a tenth; and else without that time.
  */

@@ -180,6 +180,13 @@ static double undisturbed_share(const struct predict_request *request, uint32_t 
     return cpu_ns > 0 && cpu_ns < SHARED_RATIO * wall_ns ? cpu_ns / wall_ns : 1;
 }
 
+/* What one repetition lost. With one thread, no longer than it waited for a processor: it may have slept, too. */
+static double preempted_ns(const struct store_sample *sample, size_t i, double share)
+{
+    double most_ns = fmax((double)sample->samples_ns[i] - (double)sample->cpu_ns[i] / share, 0);
+    return sample->threads == 1 && sample->waits_ns && sample->waits_ns[i] ? fmin(most_ns, (double)sample->waits_ns[i]) : most_ns;
+}
+
 double replays_preempted_ratio(const struct predict_request *request, uint32_t threads)
 {
     double lost_ns = 0, wall_ns = 0, share = undisturbed_share(request, threads);
@@ -188,7 +195,7 @@ double replays_preempted_ratio(const struct predict_request *request, uint32_t t
         for (size_t j = 0; tells_preempted(request, sample, threads) && j < sample->sample_count; j++) {
             wall_ns += (double)sample->samples_ns[j];
             if (sample->switches[j] && sample->cpu_ns[j])
-                lost_ns += fmax((double)sample->samples_ns[j] - (double)sample->cpu_ns[j] / share, 0);
+                lost_ns += preempted_ns(sample, j, share);
         }
     }
     return wall_ns > 0 ? lost_ns / wall_ns : 0;

@@ -34,10 +34,11 @@ uint64_t target_clock_ns(void)
 
 /* ---- open regions of a thread ---------------------------------------------------------------------------------------------- */
 
-static uint64_t thread_cpu_ns(void)
+/* Of all threads: what one waits for while others of the program have its processor is no interruption. */
+static uint64_t process_cpu_ns(void)
 {
     struct timespec cpu;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
     return (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
@@ -47,7 +48,7 @@ static struct target_costs costs_read(void)
     struct rusage usage;
     getrusage(RUSAGE_THREAD, &usage);
     return (struct target_costs){.faults = (uint64_t)usage.ru_minflt, .switches = (uint64_t)usage.ru_nivcsw,
-                                 .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
+                                 .sleeps = (uint64_t)usage.ru_nvcsw, .resident_most_bytes = (uint64_t)usage.ru_maxrss * 1024};
 }
 
 #define RESIDENT_COSTLY_NS 200000u      /* likewise, for a file of /proc: 3 us */
@@ -323,7 +324,7 @@ static void open_start(const struct target_state *state, struct target_thread *t
         open->before = costs_read();
         if (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS)
             open->before.resident_bytes = resident_bytes();
-        open->before.cpu_ns = thread_cpu_ns();
+        open->before.cpu_ns = process_cpu_ns();
     }
     open->stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     open->stall_before_ns = __atomic_load_n(&state->log->stall_ns, __ATOMIC_RELAXED);
@@ -457,8 +458,8 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         struct target_costs after = costs_read();
         record->faults = (uint32_t)(after.faults - open->before.faults);
         record->switches = (uint32_t)(after.switches - open->before.switches);
-        if (record->switches)
-            record->cpu_ns = thread_cpu_ns() - open->before.cpu_ns;
+        if (record->switches && after.sleeps == open->before.sleeps)
+            record->cpu_ns = process_cpu_ns() - open->before.cpu_ns;
         bool many = record->faults >= FAULTS_MANY;
         uint64_t now_bytes = many && open->before.resident_bytes ? resident_bytes() : 0;
         uint64_t grown_bytes = now_bytes > open->before.resident_bytes ? now_bytes - open->before.resident_bytes : 0;

@@ -33,8 +33,8 @@ struct target_choice {              /* of choice.c: what was thought of an invoc
     enum capture_purse purse;       /* which a stop is paid from */
 };
 
-struct target_costs {               /* of a thread so far; of the process in memory, ever and now (0: not read) */
-    uint64_t cpu_ns, faults, switches, resident_most_bytes, resident_bytes;
+struct target_costs {               /* of a thread so far; of the process its CPU time, and in memory, ever and now (0: not read) */
+    uint64_t cpu_ns, faults, switches, sleeps, resident_most_bytes, resident_bytes;
 };
 
 struct target_alarm { uint64_t left_ns, interval_ns; };     /* to the next handler; between two. 0: none */

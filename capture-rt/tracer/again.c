@@ -112,6 +112,7 @@ enum pcere_status again_classes(struct session *session, struct pcere_error *err
     uint64_t image_bias = session->manifest.image_bias;
     bool foreign_allocator = session->manifest.foreign_allocator;
     captured_mark(session, &result->timing);
+    undisturbed_uninterrupt(&result->timing);
     store_manifest_done(&session->manifest);
     session->manifest = (struct store_manifest){0};
     enum pcere_status status = manifest_begin(options, &session->places, &result->timing, session->elf, &session->manifest, error);

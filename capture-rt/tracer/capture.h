@@ -27,9 +27,9 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t vague_ns;           /* of one that was stopped at, and counts as one of several kinds that explain what it took: how far these are from time_ns, in the mean; 0: one kind does */
     uint64_t number;             /* from 1 in its region */
     uint64_t words_hash;         /* of the fork's argument words */
-    uint64_t cpu_ns;             /* CPU time of the thread that enters it; valid if measured_cpu, and there were switches */
-    uint32_t faults;             /* minor page faults of that thread; likewise */
-    uint32_t switches;           /* involuntary context switches of it; likewise */
+    uint64_t cpu_ns;             /* CPU time of the process meanwhile; 0: unknown, or the thread that enters it was never interrupted, or waited for something by itself (slept, read) */
+    uint32_t faults;             /* minor page faults of that thread; valid if measured_cpu */
+    uint32_t switches;           /* involuntary context switches of it; likewise; 0 where what they cost has been taken off time_ns */
     uint32_t team;               /* threads that it asks for, by a clause or the runtime's setting; 0: unknown. Those that ask for others are not like it */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */

@@ -19,6 +19,7 @@
 #define STEADY_LEAST 12                 /* to one side alone, */
 #define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
 #define STRETCHED_RATIO 1.2              /* times its like, and itself in another run */
+#define PREEMPTED_RATIO 1.1             /* wall time over CPU time */
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where neither the run nor the machine tells it; seen: 800 to 1600 */
 #define FAULT_LEAST_RATIO 0.67          /* of what the machine tells; caches are colder in the program, and others write beside it */
 #define FAULT_MOST_RATIO 1.78
@@ -535,5 +536,27 @@ void undisturbed_take(struct capture_run *run, const struct capture_run *other)
     if (other->serial_ns < run->serial_ns) {
         run->wall_ns -= run->serial_ns - other->serial_ns;
         run->serial_ns = other->serial_ns;
+    }
+}
+
+/* ---- by other processes ------------------------------------------------------------------------------------------------------ */
+
+static bool is_interrupted(const struct capture_invocation *invocation)
+{
+    return invocation->end_ns && invocation->measured_cpu && invocation->switches > 0 && invocation->cpu_ns > 0 &&
+           (double)invocation->time_ns > PREEMPTED_RATIO * (double)invocation->cpu_ns;
+}
+
+void undisturbed_uninterrupt(struct capture_run *run)
+{
+    for (size_t i = 0; run->threads == 1 && i < run->region_count; i++) {
+        struct capture_region *region = &run->regions[i];
+        for (size_t j = 0; j < region->list_count; j++) {
+            struct capture_invocation *invocation = &region->list[j];
+            if (!is_interrupted(invocation))
+                continue;
+            time_set(run, region, invocation, invocation->time_ns, invocation->cpu_ns);
+            invocation->switches = 0;
+        }
     }
 }

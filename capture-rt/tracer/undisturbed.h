@@ -27,4 +27,8 @@ void undisturbed_fill(struct capture_run *run, undisturbed_pages_fn *pages, cons
  * regions is the lesser of both, since stops only add to it. */
 void undisturbed_take(struct capture_run *run, const struct capture_run *other);
 
+/* With one thread, an invocation that other processes interrupted took the program no longer than its CPU time: its time, its region's and the run's are set right, as far as the
+ * processor is all that it waited for. Doing it twice changes nothing more. */
+void undisturbed_uninterrupt(struct capture_run *run);
+
 #endif

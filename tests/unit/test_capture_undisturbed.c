@@ -574,6 +574,38 @@ static const struct unit_test tests[] = {
     {"what a fault costs is the machine's", faults_that_are_dear},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
+/* One that waited for a processor, one that slept (its CPU time is no clue), one that was interrupted for no time that matters. */
+static void interrupted_by_others(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    f.run.threads = 1;
+    f.run.stopped = false;
+    for (int i = 0; i < 20; i++)
+        add(&f, i == 4 ? 5000 : i == 9 ? 41000 : 1000, 7)->switches = i == 4 || i == 9 || i == 12;
+    f.list[4].cpu_ns = 1010000;
+    f.list[12].cpu_ns = 950000;
+    undisturbed_fill(&f.run, NULL, NULL);
+    for (int again = 0; again < 2; again++) {
+        undisturbed_uninterrupt(&f.run);
+        CU_ASSERT_EQUAL(us_of(&f, 5), 1010);
+        CU_ASSERT_EQUAL(f.list[4].switches, 0);
+        CU_ASSERT_EQUAL(us_of(&f, 10), 41000);
+        CU_ASSERT_EQUAL(f.list[9].switches, 1);
+        CU_ASSERT_EQUAL(us_of(&f, 13), 1000);
+        CU_ASSERT_EQUAL(f.region.time_ns, (18 * 1000 + 1010 + 41000) * 1000);
+        CU_ASSERT_EQUAL(f.run.wall_ns, f.run.serial_ns + f.region.time_ns);
+    }
+    fixture_init(&f);
+    f.run.threads = 2;
+    for (int i = 0; i < 3; i++)
+        add(&f, 5000, 7)->cpu_ns = 1000000;
+    f.list[1].switches = 1;
+    undisturbed_fill(&f.run, NULL, NULL);
+    undisturbed_uninterrupt(&f.run);
+    CU_ASSERT_EQUAL(us_of(&f, 2), 5000);
+}
+
     {"kinds with other words that take less than what faults may cost do not speak for an invocation", faults_make_it_none_of_other_words},
     {"a long invocation of a region whose work differs keeps what it took", long_ones_differ_by_themselves},
     {"a run without stops is as it was measured", nothing_stopped},
@@ -590,3 +622,4 @@ static const struct unit_test tests[] = {
 };
 
 UNIT_MAIN("capture_undisturbed", tests)
+    {"with one thread, what waited for a processor counts with its CPU time, in its region and the run, too; what slept keeps its time", interrupted_by_others},

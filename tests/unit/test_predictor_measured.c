@@ -39,6 +39,20 @@ static void test_one_thread_is_corrected(void)
     CU_ASSERT_EQUAL(seen.values[1], 900);
 }
 
+/* 40 ms asleep in a run of 52 are the region's own; what it waited for a processor is not. */
+static void test_one_thread_sleeps(void)
+{
+    struct store_sample sample = {.threads = 1, .sample_count = 2, .samples_ns = (uint64_t[]){52000, 56000}, .cpu_ns = (uint64_t[]){12000, 12000},
+                                  .switches = (uint64_t[]){9, 9}, .waits_ns = (uint64_t[]){100, 10000}};
+    CU_ASSERT_EQUAL(measured_values(&sample, seen.values, &seen.corrected, NULL), 2);
+    CU_ASSERT_EQUAL(seen.values[0], 52000);
+    CU_ASSERT_EQUAL(seen.values[1], 46000);
+    CU_ASSERT_EQUAL(seen.corrected, 1);
+    sample.waits_ns = (uint64_t[]){100, 50000};
+    measured_values(&sample, seen.values, NULL, NULL);
+    CU_ASSERT_EQUAL(seen.values[1], 12000);     /* it ran that long */
+}
+
 static void test_two_threads_are_left_out(void)
 {
     measure(2, 5, times, cpu, switches);
@@ -307,6 +321,7 @@ static const struct unit_test tests[] = {
     {"the precision is Student's over the medians of processes", test_precision_by_hand},
     {"where nothing is known of interruptions, all count", test_nothing_is_known},
     {"with one thread, an interrupted repetition counts by its CPU time", test_one_thread_is_corrected},
+    {"but what it slept is its own", test_one_thread_sleeps},
     {"with more, it does not count", test_two_threads_are_left_out},
     {"unless too few would be left", test_too_few_undisturbed},
     {"or it took clearly less than those that were not", test_shorter_than_undisturbed},
