@@ -65,7 +65,8 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint32_t line;
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
-    uint32_t plan_moved, reserved;      /* so many of them moved, and wait for one that stands for them */
+    uint32_t plan_moved;        /* so many of them moved, and wait for one that stands for them */
+    uint32_t site_flags;        /* PCERE_SITE_ bits of its sites */
     uint64_t words_seen[CAPTURE_WORDS_SEEN];    /* by the run that planned, in a Bloom filter of two bits for each hash (capture_words_bit) */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
     uint32_t plugin_version;    /* plain: of the plugin that compiled its unit, another than ours; 0: none did */

@@ -1,5 +1,6 @@
 //===- passes/Probes.cpp - weak calls around parallel regions ------------------------------------------------------------===//
 
+#include "Sampling.h"
 #include "Stages.h"
 
 #include "include/pcere/rt_abi.h"
@@ -53,7 +54,7 @@ class ProbeBuilder {
   Module &M;
   LLVMContext &Context;
   PointerType *Pointer;
-  IntegerType *Int32, *Int64;
+  IntegerType *Int16, *Int32, *Int64;
   FunctionCallee Begin, End;
   std::vector<GlobalVariable *> Sites;
 
@@ -71,8 +72,9 @@ class ProbeBuilder {
 
   /// struct pcere_site
   GlobalVariable *site(const Region &R) {
-    auto *Type = StructType::get(Context, {Int32, Int32, Pointer, Pointer, Pointer, Pointer, Int64, Pointer});
-    Constant *Fields[] = {ConstantInt::get(Int32, PCERE_ABI_VERSION), ConstantInt::get(Int32, R.Line),
+    auto *Type = StructType::get(Context, {Int16, Int16, Int32, Pointer, Pointer, Pointer, Pointer, Int64, Pointer});
+    uint64_t Flags = sharesWork(*R.Microtask) ? PCERE_SITE_SHARES : 0;
+    Constant *Fields[] = {ConstantInt::get(Int16, PCERE_ABI_VERSION), ConstantInt::get(Int16, Flags), ConstantInt::get(Int32, R.Line),
                           string(M, R.Name), string(M, R.Function), string(M, R.File), ConstantPointerNull::get(Pointer),
                           ConstantInt::get(Int64, unitId(M)), ConstantPointerNull::get(Pointer)};
     auto *V = new GlobalVariable(M, Type, false, GlobalValue::InternalLinkage, ConstantStruct::get(Type, Fields), ".pcere.site");
@@ -95,7 +97,7 @@ class ProbeBuilder {
 
 public:
   ProbeBuilder(Module &M, const RegionTable &Table)
-      : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int32(Type::getInt32Ty(Context)),
+      : M(M), Context(M.getContext()), Pointer(PointerType::getUnqual(Context)), Int16(Type::getInt16Ty(Context)), Int32(Type::getInt32Ty(Context)),
         Int64(Type::getInt64Ty(Context)) {
     Type *Void = Type::getVoidTy(Context);
     Begin = declare("__pcere_region_begin", FunctionType::get(Void, {Pointer, Int32, Int32, Int32, Int32}, true));

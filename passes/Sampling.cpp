@@ -553,17 +553,6 @@ class Judge {
       }
   }
 
-  /// Where the walk ended early, as far as it went.
-  bool shares() const {
-    auto Hands = [](const Instruction &I) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      StringRef Name = Call ? calleeName(*Call) : "";
-      return Name.starts_with("__kmpc_dispatch_init") || Name.starts_with("__kmpc_omp_task") || Name.starts_with("__kmpc_taskloop");
-    };
-    auto HasSuch = [&](Function *F) { return any_of(instructions(*F), Hands); };
-    return any_of(Reached, HasSuch) || HasSuch(&Microtask);
-  }
-
 public:
   Judge(Function &Microtask, FunctionAnalysisManager &Analyses) : Analyses(Analyses), Microtask(Microtask) {}
 
@@ -575,7 +564,7 @@ public:
       refuse("it has no worksharing loop, and no tasks");
     if (Result.Whole.empty())
       decisions();
-    Result.Shares = shares();
+    Result.Shares = sharesWork(Microtask);
     return Result;
   }
 };
@@ -583,6 +572,21 @@ public:
 constexpr const char *SamplingMetadata = "pcere.sampling"; ///< on the outlined function: why it must run whole, and whether in one block
 
 } // namespace
+
+bool sharesWork(const Function &Microtask) {
+  SetVector<const Function *> Reached;
+  Reached.insert(&Microtask);
+  for (size_t K = 0; K < Reached.size(); ++K)
+    for (const Instruction &I : instructions(*Reached[K])) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      StringRef Name = Call ? calleeName(*Call) : "";
+      if (Name.starts_with("__kmpc_dispatch_init") || Name.starts_with("__kmpc_omp_task") || Name.starts_with("__kmpc_taskloop"))
+        return true;
+      if (const Function *Callee = Call ? Call->getCalledFunction() : nullptr; Callee && !Callee->isDeclaration())
+        Reached.insert(Callee);
+    }
+  return false;
+}
 
 void judgeSampling(Module &M, FunctionAnalysisManager &Analyses) {
   LLVMContext &Context = M.getContext();

@@ -17,6 +17,9 @@ struct Sampling {
   bool Once = false;     ///< its iterations step counters that are indices: no iteration may run twice on the same memory
 };
 
+/// Does \p Microtask, or what it calls in its unit, hand out work to threads that are free: loops without a static schedule, tasks?
+bool sharesWork(const llvm::Function &Microtask);
+
 /// Judge all regions of a codelet's module, and remember it for samplingOf. Run it at the pipeline's end, before finishCodelet.
 void judgeSampling(llvm::Module &M, llvm::FunctionAnalysisManager &Analyses);
 

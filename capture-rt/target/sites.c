@@ -53,8 +53,10 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     uint64_t hash = text_hash(name);
     uint32_t count = log->region_count;
     for (uint32_t i = 0; i < count; i++)
-        if (!log->regions[i].plain && log->regions[i].name_hash == hash && strncmp(log->regions[i].name, name, CAPTURE_NAME_BYTES - 1) == 0)
+        if (!log->regions[i].plain && log->regions[i].name_hash == hash && strncmp(log->regions[i].name, name, CAPTURE_NAME_BYTES - 1) == 0) {
+            log->regions[i].site_flags |= site->flags;
             return i;
+        }
     if (count >= CAPTURE_REGIONS_MAX) {
         log->regions_dropped++;
         return TARGET_REGION_NONE;
@@ -62,6 +64,7 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     struct capture_region_entry *entry = &log->regions[count];
     entry->name_hash = hash;
     entry->line = site->line;
+    entry->site_flags = site->flags;
     text_copy(entry->name, name, sizeof entry->name);
     text_copy(entry->function, site->function, sizeof entry->function);
     text_copy(entry->file, site->file, sizeof entry->file);

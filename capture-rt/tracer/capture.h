@@ -51,6 +51,7 @@ struct capture_region {
     char *name, *function, *file;
     char *thread_sized;          /* what holds only for the thread count that the program started with, or NULL */
     uint32_t line;
+    bool shares;                 /* what a thread is kept from doing others do: loops without a static schedule, tasks */
     uint64_t invocations;        /* all */
     uint64_t time_ns;            /* wall time of those that ended and were in no other region, together: the program spent it here alone */
     uint64_t overlap_ns;         /* of the same, left out of time_ns: another thread was in a region already */

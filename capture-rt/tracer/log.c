@@ -221,7 +221,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
             .name = text_of(entry->name, sizeof entry->name), .function = text_of(entry->function, sizeof entry->function),
             .file = text_of(entry->file, sizeof entry->file), .line = entry->line, .invocations = counts->invocations,
             .time_ns = counts->time_ns, .nested_ns = counts->nested_ns, .unfinished = entry->unfinished, .nested = counts->nested, .foreign = counts->foreign,
-            .probed_ns = probed_of(entry, run->threads),
+            .probed_ns = probed_of(entry, run->threads), .shares = entry->site_flags & PCERE_SITE_SHARES,
             .plain = entry->plain, .plugin_version = entry->plugin_version, .code = entry->code};
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);

@@ -52,6 +52,13 @@ static struct disturbance disturbance_of(const struct capture_invocation *invoca
     return (struct disturbance){(double)(faults * fault_ns), (double)(invocation->waited_ns + invocation->held_ns), gathered ? RESUMED_MOST_NS : 0};
 }
 
+/* What waiting cost an invocation. Where others do the work of a thread that waits for a processor, a team of n loses an n-th of that; and not of what a thread waited while it was made to stop. */
+static double lost_ns(const struct capture_region *region, const struct capture_invocation *invocation, uint64_t own_ns)
+{
+    uint64_t team = invocation->team > 2 ? invocation->team : 2, shared_ns = invocation->waited_ns < own_ns ? invocation->waited_ns : own_ns;
+    return (double)((region->shares ? shared_ns / team : invocation->waited_ns) + invocation->held_ns);
+}
+
 /* Could an invocation have taken own_ns that takes like_ns by itself, so disturbed? What a stop leaves is soon over: of an invocation of
  * 250 ms that only says that it is none of 120. */
 static bool explains(uint64_t like_ns, uint64_t own_ns, struct disturbance disturbed)
@@ -202,7 +209,7 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0, invocation->stopped ? vague_ns : 0};
     }
     bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
-    double off = disturbed.cost_ns + (alone ? disturbed.waited_ns : 0);
+    double off = disturbed.cost_ns + (alone ? lost_ns(list->region, invocation, own_ns) : 0);
     uint64_t most_ns = invocation->held_ns ? own_ns - 1 : own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
     uint64_t doubt_ns = known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2;

@@ -5,7 +5,7 @@
  * about as long as each other. Where several kinds of times explain what it took, it is of the one of which others stand where it stands in the region's order. Else, where the target had foretold how long it takes, that of undisturbed ones that took about as long. Else that
  * of the slowest group of undisturbed ones nearby that are not slower than it: a disturbed one takes longer, never less. Otherwise (a region that
  * is entered once or twice, or touches memory for the first time) the measured time stands, less the faults that tracking has cost: those that its region goes
- * without at other times, or as counted at its end. What a fault costs is taken from the run itself where it tells, within what it costs on this machine. What only follows a stop is
+ * without at other times, or as counted at its end, and what a thread of it waited for a processor (of that a team's share, where threads take what is left to do). What a fault costs is taken from the run itself where it tells, within what it costs on this machine. What only follows a stop is
  * never made slower by this.
  *
  * The clock itself takes part in what is measured: run->probe_ns is taken off every invocation.

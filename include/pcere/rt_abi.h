@@ -24,7 +24,8 @@ enum pcere_path {
 };
 
 struct pcere_site {
-    uint32_t abi_version;       /* PCERE_ABI_VERSION */
+    uint16_t abi_version;       /* PCERE_ABI_VERSION */
+    uint16_t flags;             /* PCERE_SITE_ bits */
     uint32_t line;              /* source line of the construct, 0 if unknown */
     const char *region;         /* "conj_grad@cg.c:405", a second construct on one line "...:405#2", without -g "conj_grad@cg.c" */
     const char *function;       /* enclosing source function */
@@ -33,6 +34,8 @@ struct pcere_site {
     uint64_t unit_id;           /* of the translation unit: two units may hold regions of one name (an inline function's) */
     const char *thread_sized;   /* what holds only for the thread count that the program started with, or NULL */
 };
+
+#define PCERE_SITE_SHARES 1u    /* what a thread is kept from doing others do: loops without a static schedule, tasks, as far as its unit tells */
 
 #define PCERE_THREADS_EXACT "a barrier for "    /* thread_sized begins so: with fewer threads it does not end, either */
 

@@ -256,6 +256,26 @@ static void waited_alone(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, 3000000);
 }
 
+/* A dynamic loop of 2.1 ms, of which one of two threads had no processor for 4: the other one did nearly all. Recorded as 1.0, a quarter. */
+static void waited_while_others_worked(void)
+{
+    struct fixture f;
+    for (int shares = 0; shares < 2; shares++) {
+        fixture_init(&f);
+        f.region.shares = shares;
+        struct capture_invocation *one = add(&f, 4100, 7);
+        one->stopped = one->gathered = true;
+        one->team = 2;
+        one->waited_ns = 4000000;
+        undisturbed_fill(&f.run, NULL, NULL);
+        CU_ASSERT_EQUAL(us_of(&f, 1), shares ? 2100 : 1025);
+        CU_ASSERT_EQUAL(f.run.uncertain_ns, shares ? 600000 : 922500);
+        one->waited_ns = 9000000;                                /* some of it beside the invocation */
+        undisturbed_fill(&f.run, NULL, NULL);
+        CU_ASSERT_EQUAL(us_of(&f, 1), shares ? 2050 : 1025);
+    }
+}
+
 /* Two that polled while the threads that they poll for were held: as long as their like, or what is left. */
 static void polled_while_held(void)
 {
@@ -557,23 +577,6 @@ static void other_order(void)
     CU_ASSERT_EQUAL(us_of(&one, 12), 2000);
 }
 
-static const struct unit_test tests[] = {
-    {"a captured invocation gets the time of those with the same words", captured_gets_peers},
-    {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
-    {"the first one with its words after a stop is disturbed, wherever it comes", words_tell_kinds_apart},
-    {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
-    {"where kinds cannot be told apart by what faults cost, an invocation's place in the region's order tells", place_tells_kinds_apart},
-    {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
-    {"invocations of another team are of no kind with it, whatever explains its time", teams_tell_kinds_apart},
-    {"of two kinds with the same words, the one is taken that explains the time", two_levels},
-    {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
-    {"nor is what it takes to gather its team anew", team_gathered_anew},
-    {"where nothing is like it, waits are taken off and leave a doubt", waited_alone},
-    {"one that polled while other threads were held takes what its like take, or what is left", polled_while_held},
-    {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
-    {"what a fault costs is the machine's", faults_that_are_dear},
-    {"memory that is touched for the first time costs what it costs", first_touch_stays},
-    {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
 /* One that waited for a processor, one that slept (its CPU time is no clue), one that was interrupted for no time that matters. */
 static void interrupted_by_others(void)
 {
@@ -606,6 +609,24 @@ static void interrupted_by_others(void)
     CU_ASSERT_EQUAL(us_of(&f, 2), 5000);
 }
 
+static const struct unit_test tests[] = {
+    {"a captured invocation gets the time of those with the same words", captured_gets_peers},
+    {"those after a stop are disturbed until they take what their like take", disturbed_for_long},
+    {"the first one with its words after a stop is disturbed, wherever it comes", words_tell_kinds_apart},
+    {"faults of tracking far from a stop are found and taken off", faults_out_of_place},
+    {"where kinds cannot be told apart by what faults cost, an invocation's place in the region's order tells", place_tells_kinds_apart},
+    {"where times change steadily, neighbours speak for a captured invocation, and those after it stay", steady_change},
+    {"invocations of another team are of no kind with it, whatever explains its time", teams_tell_kinds_apart},
+    {"of two kinds with the same words, the one is taken that explains the time", two_levels},
+    {"what threads waited for processors behind a stop is none of a captured invocation's time", waiting_for_processors},
+    {"nor is what it takes to gather its team anew", team_gathered_anew},
+    {"where nothing is like it, waits are taken off and leave a doubt", waited_alone},
+    {"where threads take what is left to do, the team loses its share of what one waited", waited_while_others_worked},
+    {"one that polled while other threads were held takes what its like take, or what is left", polled_while_held},
+    {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
+    {"what a fault costs is the machine's", faults_that_are_dear},
+    {"memory that is touched for the first time costs what it costs", first_touch_stays},
+    {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
     {"kinds with other words that take less than what faults may cost do not speak for an invocation", faults_make_it_none_of_other_words},
     {"a long invocation of a region whose work differs keeps what it took", long_ones_differ_by_themselves},
     {"a run without stops is as it was measured", nothing_stopped},
@@ -618,8 +639,8 @@ static void interrupted_by_others(void)
     {"nor where it took less than its like and its faults together", vague_where_too_short},
     {"another run that was not stopped there tells", vague_no_more},
     {"nor is it of one that allocates large blocks again and again", large_blocks_are_uncertain},
+    {"with one thread, what waited for a processor counts with its CPU time, in its region and the run, too; what slept keeps its time", interrupted_by_others},
     {"where threads take turns in another order, argument words tell which is which", other_order},
 };
 
 UNIT_MAIN("capture_undisturbed", tests)
-    {"with one thread, what waited for a processor counts with its CPU time, in its region and the run, too; what slept keeps its time", interrupted_by_others},
