@@ -112,6 +112,20 @@ bool calibrate_next(const struct calibrate_subject *subject, const struct calibr
     return true;
 }
 
+/* A few invocations say nothing of what ran before them: serial code or other regions may have used their data just then. */
+static bool is_too_cold(const struct calibrate_subject *subject, const struct calibrate_trial *trial)
+{
+    return subject->invocations <= POLICY_OFTEN && trial->kind == WARMUP_HISTORY && trial->done &&
+           trial->time_ns >= CALIBRATE_COLD_RATIO * (double)subject->in_vivo_ns;
+}
+
+bool calibrate_may_try(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, uint64_t spent_ns, double most_ns)
+{
+    if ((double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns)
+        return true;
+    return count == 1 && trials[0].cost_ns <= CALIBRATE_COLD_NS && is_too_cold(subject, &trials[0]);
+}
+
 size_t calibrate_choose(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count)
 {
     uint64_t reference_ns = subject->in_vivo_ns;

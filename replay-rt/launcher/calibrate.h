@@ -25,6 +25,8 @@ enum warmup_kind warmup_kind_of(const char *name);
 #define CALIBRATE_FEW_RATIO 0.08          /* the same where the class has fewer than CALIBRATE_FEW members */
 #define CALIBRATE_FEW 5u
 #define CALIBRATE_FAR_RATIO 1.5           /* of the time in vivo over that in vitro: from which a fresh process for each run is tried as well */
+#define CALIBRATE_COLD_RATIO 1.4          /* of the time in vitro over that in vivo: from which a cold run of a region of few invocations found less in caches than the program did, */
+#define CALIBRATE_COLD_NS 25000000u       /* ... and, where measuring that took no longer, one warmer replay is tried, whatever the class weighs: it takes a process, no more */
 #define CALIBRATE_FAULT_NS 1500.0         /* of a first touch */
 #define CALIBRATE_FAULT_SHARE 0.05        /* of the region's time, from which its first touches matter */
 #define CALIBRATE_BIG_BYTES (16ull << 20)     /* memory beyond the caches of a core: what was used before is no longer in them */
@@ -65,6 +67,9 @@ bool calibrate_is_near(const struct calibrate_trial *trial, uint64_t reference_n
 /* What to try next: trials[0] is the expected one. Too fast: what leaves colder caches and pages; too slow: what leaves warmer ones. False: nothing is left that could
  * help, or one is near. */
 bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind);
+
+/* May another one be tried, after `spent_ns` for those behind the first, of `most_ns`? */
+bool calibrate_may_try(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, uint64_t spent_ns, double most_ns);
 
 /* Index of the trial to take: the expected one, trials[0], unless it is not near and another one is nearer by more than the noise. At least one is there. */
 size_t calibrate_choose(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count);

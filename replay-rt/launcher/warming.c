@@ -86,7 +86,8 @@ static const char *calibration_refusal(const struct replay_session *session, con
         return "captured on another machine";
     if (other)
         return "with other flags or settings than the program's";
-    if ((double)target->class->time_ns < CALIBRATE_WEIGHT_RATIO * (double)manifest->wall_ns)
+    bool cold_is_tried = policy_is_short(manifest->wall_ns) && warming->subject.invocations <= POLICY_OFTEN;
+    if (!cold_is_tried && (double)target->class->time_ns < CALIBRATE_WEIGHT_RATIO * (double)manifest->wall_ns)
         return "it weighs too little to be compared";
     return warming->subject.in_vivo_ns ? NULL : "its time in vivo is not known";
 }
@@ -356,7 +357,7 @@ static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, 
     if (!status && !budget_ns && is_far_and_heavy(warming, &trials[0]))
         most_ns = fmax(most_ns, TRIALS_FAR_NS);
     enum warmup_kind next;
-    while (!status && (double)spent_ns < most_ns && (double)trials[0].cost_ns < most_ns && count < WARMUP_KINDS
+    while (!status && calibrate_may_try(&warming->subject, trials, count, spent_ns, most_ns) && count < WARMUP_KINDS
            && calibrate_next(&warming->subject, trials, count, &next)) {
         status = trial_measure(warming, next, result->sample.threads, &others[count], error);
         if (!status)

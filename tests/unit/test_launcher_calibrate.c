@@ -175,6 +175,30 @@ static void without_a_time_in_vivo_the_expected_one_stays(void)
     CU_ASSERT_EQUAL(calibrate_choose(&subject, trials, 2), 0);
 }
 
+/* fw.c:13: 22 us in the program, 205 behind emptied caches, 20 behind itself. All three took 66 us, of which a twentieth pays for nothing. */
+static void what_ran_seldom_and_is_much_too_cold_is_tried_once_warmer(void)
+{
+    struct calibrate_subject subject = {.invocations = 3, .representative = 1, .members = 3, .in_vivo_ns = 22000};
+    struct calibrate_trial trials[2] = {trial(WARMUP_HISTORY, 205000, 0.02), trial(WARMUP_PLAIN, 20000, 0.02)};
+    enum warmup_kind kind;
+    trials[0].cost_ns = trials[1].cost_ns = 6000000;
+    CU_ASSERT_TRUE(calibrate_may_try(&subject, trials, 1, 0, 3300));
+    CU_ASSERT_TRUE(calibrate_next(&subject, trials, 1, &kind) && kind == WARMUP_PLAIN);
+    CU_ASSERT_FALSE(calibrate_may_try(&subject, trials, 2, 6000000, 3300));
+    CU_ASSERT_EQUAL(calibrate_choose(&subject, trials, 2), 1);
+    trials[1].time_ns = 2000;
+    CU_ASSERT_EQUAL(calibrate_choose(&subject, trials, 2), 0);       /* farther off than cold */
+    trials[0].time_ns = 30000;
+    CU_ASSERT_FALSE(calibrate_may_try(&subject, trials, 1, 0, 3300));        /* 1.36: it may be the program's own */
+    trials[0] = trial(WARMUP_HISTORY, 205000, 0.02);
+    trials[0].cost_ns = CALIBRATE_COLD_NS + 1;
+    CU_ASSERT_FALSE(calibrate_may_try(&subject, trials, 1, 0, 3300));
+    CU_ASSERT_TRUE(calibrate_may_try(&subject, trials, 1, 0, 30000000));      /* what the class itself pays for */
+    trials[0].cost_ns = 6000000;
+    subject.invocations = 5;
+    CU_ASSERT_FALSE(calibrate_may_try(&subject, trials, 1, 0, 3300));
+}
+
 static const struct unit_test tests[] = {
     {"names lead back to kinds", names_lead_back_to_kinds},
     {"a small region is expected hot", a_small_region_is_expected_hot},
@@ -189,6 +213,7 @@ static const struct unit_test tests[] = {
     {"too slow leads to warmer ones", too_slow_leads_to_warmer_ones},
     {"a hot policy that is far off gives way to a nearer one", a_hot_policy_that_is_far_off_gives_way_to_a_nearer_one},
     {"what is nearer by less than the noise changes nothing", what_is_nearer_by_less_than_the_noise_changes_nothing},
+    {"what ran a few times, much faster than from emptied caches, is tried once warmer", what_ran_seldom_and_is_much_too_cold_is_tried_once_warmer},
     {"one that could not run is not taken", one_that_could_not_run_is_not_taken},
     {"without a time in vivo the expected one stays", without_a_time_in_vivo_the_expected_one_stays},
 };
