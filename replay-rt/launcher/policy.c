@@ -15,6 +15,7 @@
 #define HEAVY_PARTS 12.0                  /* ... of it, times its share, for those that a program nearly consists of */
 #define TIMED_PARTS 6u                    /* of what a class may cost: for timed runs of one process. More of them tell little, since another process would take another time, */
 #define SETTLE_PARTS 3u                   /* ... and for untimed ones that get faster */
+#define SETTLE_LEAST_NS 1000000u          /* ... which may take so long in any case: a process takes more by itself */
 #define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
@@ -122,7 +123,7 @@ void policy_weigh_time(struct policy *policy, const char *warmup, uint32_t repea
     policy->budget_ns = least_of(policy->budget_ns, policy->allowed_ns);
     if (policy->plan.warmups) {
         policy->plan.budget_ns = least_of(BUDGET_NS, allowed_ns / TIMED_PARTS + 1);
-        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns / SETTLE_PARTS + 1);
+        policy->plan.settle_ns = least_of(policy->plan.settle_ns, allowed_ns / SETTLE_PARTS > SETTLE_LEAST_NS ? allowed_ns / SETTLE_PARTS : SETTLE_LEAST_NS);
         return;
     }
     policy->plan.repeat_least = policy->samples_least = COLD_LEAST;

@@ -161,6 +161,8 @@ bool pcere_steps_are_fast(const struct codelet *codelet);
 /* With several threads: have all regions that are timed, but for those that weigh next to nothing beside the others, a run that nothing disturbed, or two that
  * agree, or as many as that is worth? */
 bool pcere_repeats_settle(const struct codelet *codelet);
+/* Did each of the last runs, in order, take clearly less than the one before? Then caches are not full yet. */
+bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count);
 /* After the first timed walk: did all that it timed take no more than the plan expects? */
 bool pcere_walk_is_fast(const struct codelet *codelet);
 

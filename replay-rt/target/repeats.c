@@ -7,6 +7,8 @@
  */
 #include "replay-rt/target/codelet.h"
 
+#define FALLING_RUNS 3u                 /* the last ones, each of which took */
+#define FALLING_RATIO 0.95              /* ... at most this of the one before: the next one would take less again */
 #define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
 #define LONG_NS 100000000u              /* what the kernel counts of a thread's waiting lags by some milliseconds */
 #define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part: what disturbed them cost neither anything that counts */
@@ -90,6 +92,14 @@ bool pcere_repeats_settle(const struct codelet *codelet)
         settle = !steps[s].timed || runs_settle(&runs, walk_ns);
     }
     return settle;
+}
+
+bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count)
+{
+    bool fall = count >= FALLING_RUNS;
+    for (uint64_t i = fall ? count - FALLING_RUNS + 1 : 0; fall && i < count; i++)
+        fall = (double)times_ns[i] <= FALLING_RATIO * (double)times_ns[i - 1];
+    return fall;
 }
 
 bool pcere_walk_is_fast(const struct codelet *codelet)

@@ -263,6 +263,12 @@ static void hot_runs_settle(void)
     CU_ASSERT(policy.plan.settle_ns > 0 && policy.plan.settle_ns <= 90000000 / POLICY_WEIGHT_PARTS);
     policy_weigh_length(&policy, NULL, 0, 14000000, 1, true);
     CU_ASSERT_EQUAL(policy.plan.settle_ns, 0);
+    policy = chosen("plain", 0, 58, 20);
+    policy_weigh_time(&policy, NULL, 0, 58 * 36000, 0.3);        /* a 90th is less than one run: a process takes more by itself */
+    CU_ASSERT(policy.plan.settle_ns >= 20 * 36000 && policy.plan.settle_ns <= 1000000);
+    policy = chosen("preceded", 0, 58, 20);
+    policy_weigh_time(&policy, NULL, 0, 58 * 36000, 0.3);
+    CU_ASSERT_EQUAL(policy.plan.settle_ns, 0);
 }
 
 static void caches_are_filled_for_what_weighs(void)
