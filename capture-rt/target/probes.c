@@ -322,7 +322,7 @@ static void open_start(const struct target_state *state, struct target_thread *t
     if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
-        if (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS)
+        if ((near && open->record.invocation == 1) || (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS))
             open->before.resident_bytes = resident_bytes();
         open->before.cpu_ns = process_cpu_ns();
     }

@@ -318,13 +318,22 @@ static bool is_above_level(const struct nearby_list *list, size_t at)
     return ratio <= STEADY_RATIO && (double)own_ns > LEVEL_RATIO * (double)last_ns;
 }
 
+/* The program's own peak does not tell that a first invocation touches fresh memory: it may have been larger before (the process that became the program is counted). Where it was stopped at, what it
+ * wrote of pages that tracking had protected is known; its other faults were of pages that had not been there, and are its own. */
+static bool touches_first(const struct capture_invocation *invocation, uint64_t own_ns, uint64_t pages, uint64_t fault_ns)
+{
+    uint64_t own = pages && invocation->faults > pages ? invocation->faults - pages : 0;
+    return invocation->number == 1 && invocation->stopped && invocation->measured_cpu && own >= FAULTS_MANY && (double)(own * fault_ns) > FAULTS_RATIO * (double)own_ns;
+}
+
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
  * follow are disturbed as well, until one takes what its like take. And so are those that had faults for no reason of their own, at whatever distance. */
-static void near_mark(struct capture_region *region, struct nearby_list *list, const struct stops *stops, uint64_t fault_ns)
+static void near_mark(struct capture_region *region, struct nearby_list *list, const struct stops *stops, uint64_t first_pages, uint64_t fault_ns)
 {
     uint32_t least = faults_least(region);
     for (size_t i = 0; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
+        invocation->fresh |= touches_first(invocation, list->ones[i].time_ns, first_pages, fault_ns);
         uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
         invocation->near |= stops_between(stops, region->list[before_find(list, i)].begin_ns, invocation->begin_ns) ||
                             (more >= FAULTS_MANY && (double)(more * fault_ns) > FAULTS_RATIO * (double)list->ones[i].time_ns);
@@ -401,7 +410,7 @@ static void *regions_take(void *context)
         if (work->kind == WORK_FILL)
             region_fill(work, i, known ? &list : NULL);
         else if (known && work->kind == WORK_MARK)
-            near_mark(region, &list, &work->stops, work->fault_ns);
+            near_mark(region, &list, &work->stops, work->pages ? work->pages(work->context, i, 1) : 0, work->fault_ns);
         else if (known)
             faults_add(&list, &work->faults, &work->faults_ns);
     }
