@@ -300,7 +300,7 @@ struct capture_log {
     uint32_t tracking;          /* 1: make a userfaultfd for the tracer */
     uint32_t known_regions;     /* entries that the tracer filled */
     uint32_t places_ours;       /* 1: OMP_PROC_BIND and OMP_PLACES are the tracer's, not the user's */
-    uint32_t reserved;
+    uint32_t helpers;           /* 1: the program makes target tasks, for which the OpenMP runtime has a team of its own (hidden helpers) */
     uint32_t hold_expired;      /* set while threads run again that were held for a captured invocation which has not ended: nobody else
                                    may begin one */
     uint32_t plan_count;

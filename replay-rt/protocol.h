@@ -220,6 +220,7 @@ struct plan_policy {
     uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
+    uint32_t helpers;               /* 1: the program makes target tasks: the OpenMP runtime's team for these is there before anything is timed */
     uint32_t starts;                /* 1: how late the team's threads begin is measured, while the entering one works: milliseconds */
     uint32_t fill;                  /* 1: caches that are to be cold are filled with other data, part of it written; 0: only emptied */
     uint32_t continues;             /* as a step has it, behind the last one */

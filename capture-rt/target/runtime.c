@@ -8,11 +8,15 @@
 #include <string.h>
 
 struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
+typedef int32_t task_entry(int32_t thread, void *task);
 
 #define RUNTIME_CALLS(X)                                                                                            \
     X(int32_t, __kmpc_global_thread_num, (struct runtime_ident *ident))                                             \
     X(void, __kmpc_push_num_threads, (struct runtime_ident *ident, int32_t thread, int32_t number))                 \
     X(void, __kmpc_push_proc_bind, (struct runtime_ident *ident, int32_t thread, int32_t kind))                     \
+    X(void *, __kmpc_omp_target_task_alloc, (struct runtime_ident *ident, int32_t thread, int32_t flags, size_t task_bytes, size_t shared_bytes, task_entry *entry, int64_t device)) \
+    X(int32_t, __kmpc_omp_task, (struct runtime_ident *ident, int32_t thread, void *task))                          \
+    X(int32_t, __kmpc_omp_taskwait, (struct runtime_ident *ident, int32_t thread))                                  \
     X(int, omp_get_max_threads, (void))                                                                             \
     X(int, omp_get_thread_limit, (void))                                                                            \
     X(int, omp_get_level, (void))                                                                                   \
@@ -68,13 +72,40 @@ static void region_run(target_microtask *microtask, int32_t num_threads, int32_t
         runtime.__kmpc_push_proc_bind(&ident, runtime.__kmpc_global_thread_num(&ident), proc_bind);
 }
 
-/* All but the team in any case: that is no part of the first region's time, in whatever run. */
+#define TASK_TIED 1
+#define TASK_BYTES 40u           /* kmp_task_t: two pointers, a number, two more */
+#define DEVICE_DEFAULT (-1)
+
+static int32_t task_nothing(int32_t thread, void *task)
+{
+    (void)thread, (void)task;
+    return 0;
+}
+
+/* The first target task makes the runtime's team of hidden helpers, which takes tens of milliseconds: one that does nothing. */
+static void helpers_start(const struct target_state *state)
+{
+    bool able = runtime.__kmpc_global_thread_num && runtime.__kmpc_omp_target_task_alloc && runtime.__kmpc_omp_task && runtime.__kmpc_omp_taskwait;
+    if (!state->log->helpers || !able)
+        return;
+    int32_t thread = runtime.__kmpc_global_thread_num(&ident);
+    void *task = runtime.__kmpc_omp_target_task_alloc(&ident, thread, TASK_TIED, TASK_BYTES, 0, task_nothing, DEVICE_DEFAULT);
+    if (!task)
+        return;
+    runtime.__kmpc_omp_task(&ident, thread, task);
+    runtime.__kmpc_omp_taskwait(&ident, thread);
+}
+
+/* All but the teams in any case: that is no part of the first region's time, in whatever run. */
 void target_runtime_start(const struct target_state *state, int32_t num_threads, int32_t proc_bind)
 {
-    if (state->log->real)
+    if (state->log->real) {
         target_runtime_max_threads();
-    else if (target_fork_next())
+        return;
+    }
+    if (target_fork_next())
         region_run(nothing, num_threads, proc_bind);
+    helpers_start(state);
 }
 
 void target_runtime_threads(struct target_state *state, int32_t num_threads, int32_t proc_bind)

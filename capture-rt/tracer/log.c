@@ -50,6 +50,7 @@ static void linked_note(const char *program, struct capture_log *log)
     struct linked_program linked;
     if (elf_file_open(program, &file, NULL) != PCERE_OK)
         return;
+    log->helpers = elf_file_imports(file, "__kmpc_omp_target_task_alloc");
     if (linked_program_find(file, &linked))
         log->linked = (struct capture_linked){linked.text.address, linked.text.address + linked.text.bytes, linked.openmp.address,
                                               linked.openmp.address + linked.openmp.bytes};

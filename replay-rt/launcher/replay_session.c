@@ -268,6 +268,11 @@ uint32_t replay_team(const struct store_codelet *codelet, const struct store_man
     return team ? team : threads;
 }
 
+bool replay_has_helpers(const struct replay_session *session)
+{
+    return session->program && elf_file_imports(session->program, "__kmpc_omp_target_task_alloc");
+}
+
 uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet)
 {
     uint32_t captured = store_manifest(session->store)->threads;

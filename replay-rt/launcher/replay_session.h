@@ -65,6 +65,9 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
 /* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or store_codelet_team. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
 
+/* Does the program make target tasks, so that the OpenMP runtime has a team of hidden helpers? */
+bool replay_has_helpers(const struct replay_session *session);
+
 /* How many threads the region asked for by a variable, where these are as many as the capture's: whether it would ask for as many whatever OMP_NUM_THREADS is cannot be told, and
  * replay_team says no. 0: it asked for none, or that is known. */
 uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet);

@@ -93,6 +93,8 @@ void pcere_workers_begin(team_fn *run, void *context);
 void pcere_team_run(team_fn *run, void *context);
 /* Run nothing on them: the team is awake then. */
 void pcere_team_wake(void);
+/* The runtime's hidden helpers, which run target tasks: made by a task that does nothing, in tens of milliseconds, where they are not there. */
+void pcere_team_help(void);
 /* Median time of that. */
 uint64_t pcere_team_fork_ns(void);
 /* All teams from now on, and what pcere_team_bind_next comes before, are bound as a proc_bind clause says; -1: none. */

@@ -632,6 +632,8 @@ static void run_all(void *context)
         pcere_plan_await(codelet, PLAN_PHASE_MAP);
     pcere_speed_look(codelet);
     team_begin(run);
+    if (plan->policy.helpers)
+        pcere_team_help();
     pcere_plan_phase(codelet, PLAN_PHASE_TEAM);
     pcere_speed_begin(codelet);
     atomic_store(&plan->result.state, PLAN_RUNNING);

@@ -21,6 +21,11 @@ int32_t __kmpc_global_thread_num(struct source_location *location);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 
+typedef int32_t task_entry_fn(int32_t thread, void *task);
+__attribute__((weak)) void *__kmpc_omp_target_task_alloc(struct source_location *location, int32_t thread, int32_t flags, size_t task_bytes, size_t shared_bytes, task_entry_fn *entry, int64_t device);
+__attribute__((weak)) int32_t __kmpc_omp_task(struct source_location *location, int32_t thread, void *task);
+__attribute__((weak)) int32_t __kmpc_omp_taskwait(struct source_location *location, int32_t thread);
+
 static void team_microtask(int32_t *global_thread, int32_t *bound_thread, team_fn *run, void *context)
 {
     (void)global_thread;
@@ -65,6 +70,25 @@ static void thread_nothing(void *context, uint32_t thread, uint32_t threads)
 void pcere_team_wake(void)
 {
     pcere_team_run(thread_nothing, NULL);
+}
+
+static int32_t task_nothing(int32_t thread, void *task)
+{
+    (void)thread;
+    (void)task;
+    return 0;
+}
+
+void pcere_team_help(void)
+{
+    enum { TASK_TIED = 1, TASK_BYTES = 40, DEVICE_DEFAULT = -1 };
+    int32_t thread = __kmpc_global_thread_num(&location);
+    bool able = __kmpc_omp_target_task_alloc && __kmpc_omp_task && __kmpc_omp_taskwait;
+    void *task = able ? __kmpc_omp_target_task_alloc(&location, thread, TASK_TIED, TASK_BYTES, 0, task_nothing, DEVICE_DEFAULT) : NULL;
+    if (!task)
+        return;
+    __kmpc_omp_task(&location, thread, task);
+    __kmpc_omp_taskwait(&location, thread);
 }
 
 uint64_t pcere_team_fork_ns(void)
