@@ -5,7 +5,7 @@
  *   heap       touches [start_brk, brk)                                       present ones
  *   stack      holds the initial thread's start_stack                         present ones
  *   anonymous  private, no file, in no other object's span                    present ones
- *   anonymous  a file mapped by the program itself, shared or private         all
+ *   anonymous  a file mapped by the program itself, shared or private         all; shared: but what the file does not have (holes.h)
  *   library    lies in the span of one of the user's shared libraries         those that are no longer the file's; bss: present ones
  *   -          [vdso] and its like, spans of other libraries, our own ranges  none: not listed at all
  */

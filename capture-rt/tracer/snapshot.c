@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/snapshot.h"
 
+#include "capture-rt/tracer/holes.h"
 #include "capture-rt/tracer/snapshot_chunks.h"
 #include "core/text.h"
 #include "include/pcere/bisect.h"
@@ -79,6 +80,7 @@ struct part {
 
 struct plan {
     struct snapshotter *snapshotter;
+    const struct map_list *maps;
     struct part *parts;
     size_t count, capacity;
     uint64_t pages;             /* to be read */
@@ -203,6 +205,18 @@ static enum pcere_status entry_look(struct plan *plan, const struct map_entry *e
     return status;
 }
 
+/* What of a mapping of a file lies between pages that are there: all of it has content, but for what the file does not have either. */
+static bool gap_plan(struct plan *plan, const struct map_entry *entry, int file, uint64_t start, uint64_t end)
+{
+    uint64_t pages = plan->pages, next;
+    bool enough = true;
+    for (uint64_t at = start; at < end && enough; at = next)
+        if (!holes_at(file, entry, plan->snapshotter->page_bytes, at, end, &next))
+            enough = piece_plan(plan, entry, &(struct page_piece){at, next, PAGE_FILE | PAGE_WRITTEN});
+    plan->untracked_pages += entry->shared ? 0 : plan->pages - pages;
+    return enough;
+}
+
 /* In mappings of files absent pages have content as well: the gaps between pieces are read. What a library has as its file has it is in the
  * store's copy of the file. */
 static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *entry, struct pcere_error *error)
@@ -221,19 +235,22 @@ static enum pcere_status entry_plan(struct plan *plan, const struct map_entry *e
         return status;
     plan->untracked_pages += entry->shared ? 0 : untracked_pages(plan->snapshotter);
     uint64_t at = entry->mapping.start, before = plan->pages;
-    bool enough = true, stored = entry->file && entry->mapping.role == STORE_ROLE_LIBRARY;
+    bool enough = true, stored = entry->file && entry->mapping.role == STORE_ROLE_LIBRARY, may_be = holes_may_be(plan->maps, entry);
+    int file = -1;
     for (size_t i = 0; i <= pagemap->count && enough; i++) {
         struct page_piece end = {entry->mapping.end, entry->mapping.end, 0};
         const struct page_piece *piece = i < pagemap->count ? &pagemap->pieces[i] : &end;
         if (entry->file && !stored && at < piece->start) {
-            uint64_t pages = plan->pages;
-            enough = piece_plan(plan, entry, &(struct page_piece){at, piece->start, PAGE_FILE | PAGE_WRITTEN});
-            plan->untracked_pages += entry->shared ? 0 : plan->pages - pages;
+            file = may_be && file < 0 ? holes_open(plan->snapshotter->pid, entry) : file;
+            may_be = file >= 0;
+            enough = gap_plan(plan, entry, file, at, piece->start);
         }
         if (enough && piece->start < piece->end && !(stored && piece->flags & PAGE_FILE))
             enough = piece_plan(plan, entry, piece);
         at = piece->end;
     }
+    if (file >= 0)
+        close(file);
     plan->untracked_pages += entry->shared ? plan->pages - before : 0;
     return enough ? PCERE_OK : pcere_fail_memory(error, "the plan of a dump");
 }
@@ -428,7 +445,7 @@ static bool part_runs(struct run_list *list, const struct part *part, const stru
 
 enum pcere_status snapshotter_take(struct snapshotter *snapshotter, const struct map_list *maps, bool all, struct pcere_error *error)
 {
-    struct plan plan = {.snapshotter = snapshotter, .all = all || !snapshotter_spares_faults(snapshotter)};
+    struct plan plan = {.snapshotter = snapshotter, .maps = maps, .all = all || !snapshotter_spares_faults(snapshotter)};
     struct run_list list = snapshotter->spare;
     snapshotter->spare = (struct run_list){0};
     list.count = 0;
