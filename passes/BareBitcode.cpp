@@ -227,6 +227,13 @@ std::unique_ptr<Module> readUnitLazily(StringRef Path, LLVMContext &Context, boo
   return parsed(getOwningLazyBitcodeModule(opened<MemoryBuffer>(Path), Context, /*ShouldLazyLoadMetadata=*/true), Path);
 }
 
+/// C++ containers and others of which the lines tell little, and allocators of the program's own: where they are called says more.
+static bool isCalledFor(const DILocation &L, StringRef File) {
+  StringRef Ending = sys::path::extension(File);
+  const DISubprogram *In = L.getScope()->getSubprogram();
+  return Ending.empty() || Ending.starts_with(".h") || Ending == ".tcc" || Ending == ".inl" || Ending == ".ipp" || (In && In->getName().contains_insensitive("alloc"));
+}
+
 static std::string numberedPlace(const DILocation &L) {
   StringRef Path = L.getFile()->getFilename();
   LLVMContext Context;
@@ -243,13 +250,13 @@ static std::string numberedPlace(const DILocation &L) {
 }
 
 std::string sourcePlace(const DILocation *L) {
-  while (L && L->getInlinedAt()) // where the user's code called what was inlined
-    L = L->getInlinedAt();
-  if (!L)
-    return "";
-  if (L->getDirectory() == NumberedFolder)
-    return numberedPlace(*L);
-  return (sys::path::filename(L->getFilename()) + ":" + Twine(L->getLine())).str();
+  std::string Place;
+  for (; L; L = L->getInlinedAt()) {
+    Place = L->getDirectory() == NumberedFolder ? numberedPlace(*L) : (sys::path::filename(L->getFilename()) + ":" + Twine(L->getLine())).str();
+    if (!Place.empty() && (L->getLine() || !L->getInlinedAt()) && !isCalledFor(*L, StringRef(Place).rsplit(':').first))
+      break;
+  }
+  return Place;
 }
 
 } // namespace pcere

@@ -16,7 +16,7 @@ std::unique_ptr<llvm::Module> readUnit(llvm::StringRef Path, llvm::LLVMContext &
 /// The same, but bodies of functions are read when they are materialized, and nothing has a place. \p Names: regions are to be named, which takes the debug information.
 std::unique_ptr<llvm::Module> readUnitLazily(llvm::StringRef Path, llvm::LLVMContext &Context, bool Names);
 
-/// "FILE:LINE" in the source where \p L is, or was inlined; "" where nothing tells.
+/// "FILE:LINE" in the source where \p L is; of a header's code and of an allocator that were inlined, where these are called. "" where nothing tells.
 std::string sourcePlace(const llvm::DILocation *L);
 
 } // namespace pcere

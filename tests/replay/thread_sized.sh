@@ -209,7 +209,7 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
     is "$flags: what files know of each other's memory is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
         "divided_before own_parts"
     run "$PCERE" replay apart.pcere '*own_parts*' --threads 4
-    says "$flags: and refused" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart.c:7'
+    says "$flags: and refused" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart_count.c:5'
     run "$PCERE" replay apart.pcere '*fixed_parts*' '*divided_inside*' --threads 4
     says "$flags: the others run" 0
 done
@@ -233,7 +233,7 @@ run "$PCERE" replay --repeat 1 apart.pcere --threads 4
 says "more threads are refused" 1 err 'holds for at most 1 thread'
 is "what was found stays in the store" "$(sized apart.pcere)" "divided_before own_parts"
 run "$PCERE" replay there.pcere '*own_parts*' --threads 4
-says "and where the store was carried to" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart.c:7'
+says "and where the store was carried to" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart_count.c:5'
 holds "which has that no look is left" jq -e .looked_together there.pcere/manifest.json
 # Calls of one function are told apart: by the region that runs them, and by where they stand, also of allocators in a row. Recursion keeps the functions from moving into their callers.
 compile calls <<'END'
