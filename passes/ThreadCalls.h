@@ -43,7 +43,7 @@ inline const llvm::Value *onlyValue(const llvm::AllocaInst &Variable) {
 /// The function that \p Call enters, as far as can be told, or null. Through a variable, what that begins with, though the program may let it be another one: an
 /// allocator that users may replace is one all the same. Through a parameter, what is always given for it (a parser of text).
 inline const llvm::Function *likelyCallee(const llvm::CallBase &Call) {
-  const llvm::Value *Called = Call.getCalledOperand()->stripPointerCasts();
+  const llvm::Value *Called = Call.getCalledOperand()->stripPointerCastsAndAliases();
   if (auto *Load = llvm::dyn_cast<llvm::LoadInst>(Called)) {
     const llvm::Value *From = Load->getPointerOperand()->stripPointerCasts();
     if (auto *Variable = llvm::dyn_cast<llvm::GlobalVariable>(From); Variable && Variable->hasInitializer())

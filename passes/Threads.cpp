@@ -61,9 +61,9 @@ ThreadFlow::Callees ThreadFlow::callees() const {
       if (!Call || forkPath(*Call) >= 0)
         continue;
       for (const Use &U : I.operands())
-        if (auto *Other = dyn_cast<Function>(U.get()->stripPointerCasts()); Other && !Other->isDeclaration())
+        if (auto *Other = dyn_cast<Function>(const_cast<Value *>(U.get()->stripPointerCastsAndAliases())); Other && !Other->isDeclaration())
           Given.insert(Other);
-      if (auto *Callee = Call->getCalledFunction(); Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
+      if (auto *Callee = dyn_cast<Function>(const_cast<Value *>(Call->getCalledOperand()->stripPointerCastsAndAliases())); Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
         Called.insert(Callee);
     }
   }

@@ -45,6 +45,17 @@ static void makeInternal(Module &M) {
     }
 }
 
+/// Constructors are called by another name than that of the function which they have in common, in each unit but their own.
+static void resolveAliases(Module &M) {
+  for (GlobalAlias &A : make_early_inc_range(M.aliases())) {
+    if (!isa_and_nonnull<Function>(A.getAliaseeObject()))
+      continue;
+    A.replaceAllUsesWith(A.getAliasee());
+    if (A.hasLocalLinkage())
+      A.eraseFromParent();
+  }
+}
+
 static FunctionPassManager simplifier() {
   FunctionPassManager Passes;
   Passes.addPass(SROAPass(SROAOptions::ModifyCFG));
@@ -81,6 +92,7 @@ void joinUnits(Module &M, StringRef List, ModuleAnalysisManager &Analyses) {
       report_fatal_error(Twine("error: cannot link ") + Path, /*gen_crash_diag=*/false);
   }
   makeInternal(M);
+  resolveAliases(M);
   simplify(M, Analyses);
 }
 

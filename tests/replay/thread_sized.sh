@@ -215,6 +215,55 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
+# A constructor is called by a name of its own, which stands for a function of another one; and what was allocated in a file keeps its place when that is joined with others.
+cat >settings.h <<'END'
+struct settings { int threads; settings(); };
+struct sums { double *of; explicit sums(int threads); };
+END
+cat >settings.cpp <<'END'
+#include <omp.h>
+#include "settings.h"
+settings::settings() { threads = omp_get_max_threads(); }
+END
+cat >sums.cpp <<'END'
+#include "settings.h"
+sums::sums(int threads)
+{
+  of = new double[8 * threads]();
+}
+END
+cat >uses.cpp <<'END'
+#include <cstdio>
+#include <omp.h>
+#include <vector>
+#include "settings.h"
+static void adds_to_sums(sums &all) {
+#pragma omp parallel for
+  for (int i = 0; i < 1000; i++)
+    all.of[8 * omp_get_thread_num()] += i;
+}
+static void adds_to_vector(std::vector<double> &all) {
+#pragma omp parallel for
+  for (int i = 0; i < 1000; i++)
+    all[8 * omp_get_thread_num()] += i;
+}
+int main() {
+  settings now;
+  sums all(now.threads);
+  std::vector<double> more(8 * now.threads);
+  adds_to_sums(all);
+  adds_to_vector(more);
+  return std::puts(all.of[0] + more[0] > 0 ? "PASS" : "FAIL") < 0;
+}
+END
+for flags in -O0 -O2; do
+    programs=$PWD program uses uses.cpp settings.cpp sums.cpp
+    captured uses --force
+    run "$PCERE" replay --repeat 1 --threads 2 uses.pcere
+    says "$flags: what a constructor in another file asks for is known" 1 err '2 of 2 replays failed' err 'allocated at sums.cpp:4, sized by omp_get_max_threads at settings.cpp:3'
+    run "$PCERE" regions uses.pcere
+    says "$flags: and what a container has by it" 0 out 'adds_to_vector.*allocated at uses.cpp:18, sized by omp_get_max_threads at settings.cpp:3'
+done
 # Where that would take longer than captures do, it is done once more threads are asked for; on another machine as well, and once for a store.
 head -c 4000000 /dev/zero | tr '\0' '\377' >large
 echo 'const unsigned char large[] = {
