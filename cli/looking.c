@@ -32,7 +32,7 @@ enum pcere_status looking_behind(struct cli *cli, struct store *store, struct pc
     struct pcere_error failure = {0};
     enum pcere_status status = look(cli, store, TOGETHER_QUICK_BYTES, &large, &failure);
     if (!status && large)
-        cli_note(cli, "files with %.3g MiB of bitcode are looked at together before the first replay with more threads than the capture's: what one of them sizes by the number of threads is not "
+        cli_note(cli, "files with %.3g MiB of bitcode are looked at together before the first replay with another number of threads than the capture's: what one of them sizes by the number of threads is not "
                  "known to regions in another until then", (double)large / (1 << 20));
     if (status == PCERE_NO)
         return PCERE_OK;
@@ -45,10 +45,10 @@ enum pcere_status looking_before(struct cli *cli, struct store *store, const uin
 {
     const struct store_manifest *manifest = store_manifest(store);
     uint64_t large = 0;
-    bool more = false;
+    bool others = false;
     for (size_t i = 0; i < count; i++)
-        more |= threads[i] > manifest->threads;
-    if (!more || manifest->looked_together)
+        others |= threads[i] != manifest->threads;
+    if (!others || manifest->looked_together)
         return PCERE_OK;
     cli_progress(cli, "the program's files are looked at together");
     struct pcere_error failure = {0};
@@ -56,7 +56,7 @@ enum pcere_status looking_before(struct cli *cli, struct store *store, const uin
     cli_progress(cli, NULL);
     if (large)
         cli_note(cli, "files with %.3g MiB of bitcode were not looked at together, which would take too long: memory that one of them sizes by the number of threads is not known to regions in "
-                 "another, which may crash or differ with more threads than the capture's; pcere capture --threads captures with more", (double)large / (1 << 20));
+                 "another, which may crash or differ with other threads than the capture's; pcere capture --threads captures with others", (double)large / (1 << 20));
     if (status == PCERE_SYSTEM)
         cli_note(cli, "that regions hold for the capture's threads only is not kept in the store, and found out again next time: %s", failure.message);
     else if (status && status != PCERE_NO)

@@ -99,18 +99,13 @@ static std::string exactly(const std::string &Where, const Instruction *Asked) {
 }
 
 void ThreadFlow::findBarriers() {
-  auto Flag = [&](const BitVector &Of, const std::string &Reason) {
-    for (unsigned Owner : Of.set_bits())
-      if (Owner >= 1 && Owner <= Microtasks.size() && Reasons[Owner - 1].empty())
-        Reasons[Owner - 1] = Reason;
-  };
   for (auto [In, I] : BarriersUsed)
     for (auto [MadeIn, Made] : BarriersMade) {
       const Value *Count = cast<CallBase>(Made)->getArgOperand(makesStandardBarrier(*cast<CallBase>(Made)) ? 1 : 2);
       const Facts *Wanted = carriesNothing(Count) ? nullptr : known(nodeIn(MadeIn, Count));
       bool Same = find(nodeIn(MadeIn, cast<CallBase>(Made)->getArgOperand(0))) == find(nodeIn(In, cast<CallBase>(I)->getArgOperand(0)));
       if (Same && Wanted && Wanted->Count.anyCommon(others(In)))
-        Flag(owners(Instances[In]), exactly("made" + place(Made), Wanted->Asked));
+        flag(owners(Instances[In]), exactly("made" + place(Made), Wanted->Asked));
     }
   for (auto [In, I] : BarriersRead) {
     const Value *From = getLoadStorePointerOperand(I);
@@ -118,12 +113,12 @@ void ThreadFlow::findBarriers() {
       From = Atomic->getPointerOperand();
     const Facts *Wanted = carriesNothing(From) ? nullptr : known(content(nodeIn(In, From)));
     if (Wanted && Wanted->Count.anyCommon(others(In)))
-      Flag(owners(Instances[In]), exactly("used" + place(I), Wanted->Asked));
+      flag(owners(Instances[In]), exactly("used" + place(I), Wanted->Asked));
   }
   for (const Seen &Equal : Equals) {
     std::string Reason;
     if (countsOut(Equal, others(Equal.In), Reason))
-      Flag(owners(Instances[Equal.In]), Reason);
+      flag(owners(Instances[Equal.In]), Reason);
   }
 }
 

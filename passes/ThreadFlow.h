@@ -8,6 +8,7 @@
 //   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
+//   ThreadParts.cpp   parts of the work, one for each thread, from before the region
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -15,14 +16,13 @@
 
 #include "MemoryClasses.h"
 #include "ThreadOwn.h"
+#include "ThreadPurposes.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Metadata.h"
@@ -78,7 +78,8 @@ private:
   struct Facts {
     llvm::BitVector Count;                      ///< it depends on a thread count that was asked for by these owners
     llvm::BitVector Sized;                      ///< it points into memory whose size does
-    llvm::BitVector Divided;                    ///< it is a part of something that was divided by such a count
+    llvm::BitVector Divided;                    ///< it is a part of something that was divided by such a count, or what was left
+    llvm::BitVector Part;                       ///< it is a part
     bool Number = false;                        ///< it depends on a thread's number
     const llvm::Instruction *Asked = nullptr;   ///< one of the calls that gave Count
     const llvm::Instruction *DividedBy = nullptr; ///< and Divided
@@ -92,11 +93,19 @@ private:
   struct Edge {
     unsigned From, To;
     const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
-    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor } How; ///< Copied, Choice: To is From, or one of several that may be
+    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor, Modulus } How; ///< Copied, Choice: To is From, or one of several that may be
     unsigned Beside = 0, In = 0;         ///< of a choice, a product or a quotient: the other operand, and where it stands
   };
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
+
+  /// What a loop that ends at a thread count sets at its counter, one for each thread.
+  struct Filled {
+    llvm::BitVector By;                         ///< who runs that loop
+    const llvm::Instruction *At = nullptr, *Asked = nullptr;
+  };
+  /// What a region does with that.
+  struct PartUse { bool Set = false, Elsewhere = false, Works = false, Leads = false; };
 
   // ThreadWalk.cpp
   unsigned node(const llvm::Value *V);
@@ -159,8 +168,18 @@ private:
   void followCounts();
   llvm::BitVector others(unsigned In) const;
   void giveReasons(llvm::function_ref<std::string(size_t)> ReasonOf);
-  std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others);
+  void flag(const llvm::BitVector &Of, const std::string &Reason);
+  std::string reasonAt(const llvm::GetElementPtrInst &Address, const llvm::BitVector &Others, bool Shares);
   void findReasons();
+
+  // ThreadParts.cpp
+  llvm::BitVector sharing(Shapes &Of);
+  void findEqualParts();
+  void fills(const llvm::Loop &L, const Facts &Bound);
+  const Filled *filled(const llvm::Value &Address, unsigned &Class);
+  bool isAtOwnNumber(const llvm::Value &Address);
+  void lookAtPart(const llvm::Instruction &I, Purposes &Purpose, llvm::MapVector<std::pair<unsigned, unsigned>, PartUse> &Uses);
+  void findParts(Shapes &Of);
 
   // ThreadBarriers.cpp
   bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);
@@ -200,7 +219,8 @@ private:
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

@@ -21,6 +21,7 @@ ThreadFlow::Facts &ThreadFlow::facts(unsigned N) {
     AllFacts.back().Count.resize(older() + 1);
     AllFacts.back().Sized.resize(older() + 1);
     AllFacts.back().Divided.resize(older() + 1);
+    AllFacts.back().Part.resize(older() + 1);
   }
   return AllFacts[static_cast<size_t>(FactsOf[N])];
 }
@@ -89,17 +90,18 @@ bool ThreadFlow::pass(const Edge &E) {
       To.Allocated = E.Allocation, To.Asked = From->Asked;
     return Grown;
   }
-  bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To);
-  bool Count = Known && E.How != Edge::Divisor && joinUndivided(E, *From, To);
-  bool Divided = Known && join(To.Divided, E.How == Edge::Divisor ? From->Count : From->Divided), Number = Known && From->Number && !To.Number && !divides(E);
+  bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To), Divides = E.How == Edge::Divisor || E.How == Edge::Modulus;
+  bool Count = Known && !Divides && joinUndivided(E, *From, To);
+  bool Divided = Known && join(To.Divided, Divides ? From->Count : From->Divided);
+  bool Part = Known && E.How != Edge::Modulus && join(To.Part, Divides ? From->Count : From->Part), Number = Known && From->Number && !To.Number && !divides(E);
   To.Number |= Number;
   if (Divided && !To.DividedBy)
-    To.DividedBy = E.How == Edge::Divisor ? From->Asked : From->DividedBy;
+    To.DividedBy = Divides ? From->Asked : From->DividedBy;
   if ((Count || Sized) && !To.Asked)
     To.Asked = From->Asked;
   if (Sized && !To.Allocated)
     To.Allocated = From->Allocated;
-  return Count || Sized || Divided || Number;
+  return Count || Sized || Divided || Part || Number;
 }
 
 bool ThreadFlow::passSize(unsigned N, unsigned Field) {
@@ -215,6 +217,7 @@ void ThreadFlow::followLoop(const Loop &L, const Value &Limit, const Value &Othe
   if (!Bound || Bound->Count.none())
     return;
   allocates(L, *Bound);
+  fills(L, *Bound);
   const Instruction *Counter = counter(L, Other);
   if (!Counter || !Bound->Count.test(Instances[Here].Owner) || !Instances[Here].Owner)
     return;

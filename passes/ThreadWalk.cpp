@@ -244,6 +244,8 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (!carriesNothing(Alloca->getArraySize()))
       Edges.push_back({node(Alloca->getArraySize()), node(&I), &I, Edge::Computed});
   } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
+    if (Instances[Here].Owner || Apart == ByFunction)
+      InRegions.push_back({Here, &I});
     if (Compare->isRelational())
       Compares.push_back({Here, &I});
     else if (comparesTicket(*Compare))
@@ -262,7 +264,7 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (I.getOpcode() == Instruction::SRem || I.getOpcode() == Instruction::URem) {
     flow(I.getOperand(0), node(&I), false, false);
     if (!carriesNothing(I.getOperand(1)))
-      Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Divisor});
+      Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Modulus});
   } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !partition(I)) {
     bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
     for (const Use &U : I.operands())

@@ -14,6 +14,8 @@
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
+#include "include/pcere/rt_abi.h"
+
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
@@ -152,6 +154,15 @@ void ThreadFlow::followCounts() {
   findBarriers();
 }
 
+static bool isExact(StringRef Reason) { return Reason.starts_with(PCERE_THREADS_EXACT) || Reason.starts_with(PCERE_THREADS_DIVISION); }
+
+/// One that fewer threads do not keep to, either, says more than another one.
+void ThreadFlow::flag(const BitVector &Of, const std::string &Reason) {
+  for (unsigned Owner : Of.set_bits())
+    if (Owner >= 1 && Owner <= Microtasks.size() && (Reasons[Owner - 1].empty() || (isExact(Reason) && !isExact(Reasons[Owner - 1]))))
+      Reasons[Owner - 1] = Reason;
+}
+
 /// To regions that have none yet.
 void ThreadFlow::giveReasons(function_ref<std::string(size_t)> ReasonOf) {
   for (size_t K = 0; K < Microtasks.size(); ++K)
@@ -167,40 +178,45 @@ BitVector ThreadFlow::others(unsigned In) const {
   return Others;
 }
 
-std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others) {
+/// \p Shares: loops of the region end where the work is divided by a thread count from before it.
+std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVector &Others, bool Shares) {
   const Facts *Base = known(node(Address.getPointerOperand()));
+  bool Sized = Base && Base->Sized.anyCommon(Others);
   for (const Use &Index : Address.indices()) {
     if (carriesNothing(Index))
       continue;
     const Facts *At = known(node(Index));
     if (!At || !At->Number)
       continue;
-    if (Base && Base->Sized.anyCommon(Others))
+    bool Counts = At->Count.anyCommon(Others), Divides = At->Part.anyCommon(Others);
+    if ((Counts && !Sized) || (Divides && Shares))
+      return PCERE_THREADS_DIVISION "a thread count from before the region (" + asked(Counts ? At->Asked : At->DividedBy) + ")";
+    if (Sized)
       return "memory with one part per thread (allocated" + place(Base->Allocated) + ", sized by " + asked(Base->Asked) + ")";
-    bool Counts = At->Count.anyCommon(Others);
-    if (Counts || At->Divided.anyCommon(Others))
-      return "a division of the work by a thread count from before the region (" + asked(Counts ? At->Asked : At->DividedBy) + ")";
+    if (Divides)
+      return "an index that a thread count from before the region divides (" + asked(At->DividedBy) + ")";
   }
   return "";
 }
 
 /// Of a function that several regions run, and that is not told apart, none counts as another one.
 void ThreadFlow::findReasons() {
+  Shapes Of;
+  BitVector Sharing = sharing(Of);
   for (auto [In, I] : Indexed) {
     const BitVector &Own = owners(Instances[In]);
-    SmallVector<unsigned, 4> Wanted; // regions that run it, and have no reason yet
+    bool Left = false; // a region that runs it, of which more may be told
     for (unsigned Owner : Own.set_bits())
-      if (Owner >= 1 && Owner <= Microtasks.size() && Reasons[Owner - 1].empty())
-        Wanted.push_back(Owner);
-    if (Wanted.empty())
+      Left |= Owner >= 1 && Owner <= Microtasks.size() && !isExact(Reasons[Owner - 1]);
+    if (!Left)
       continue;
     Here = In;
-    std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), others(In));
-    if (Reason.empty())
-      continue;
-    for (unsigned Owner : Wanted)
-      Reasons[Owner - 1] = Reason;
+    std::string Reason = reasonAt(*cast<GetElementPtrInst>(I), others(In), Sharing.anyCommon(Own));
+    if (!Reason.empty())
+      flag(Own, Reason);
   }
+  findEqualParts();
+  findParts(Of);
 }
 
 void flagThreadSized(Module &M) {

@@ -372,10 +372,14 @@ enum pcere_status store_limits_write(struct store *store, const struct store_lim
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < store->manifest.region_count; j++) {
             struct store_region *region = &store->manifest.regions[j];
-            if (region->thread_sized || strcmp(region->name, limits[i].region) != 0)
+            const struct store_region found = {.thread_sized = limits[i].reason};
+            if (strcmp(region->name, limits[i].region) != 0 || (region->thread_sized && (store_region_is_exact(region) || !store_region_is_exact(&found))))
                 continue;
-            if (!(region->thread_sized = strdup(limits[i].reason)))
+            char *reason = strdup(limits[i].reason);
+            if (!reason)
                 return pcere_fail_memory(error, "the limits of regions");
+            free(region->thread_sized);
+            region->thread_sized = reason;
             added++;
         }
     if (!added)

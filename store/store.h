@@ -96,7 +96,8 @@ static inline bool store_region_is_short(const struct store_region *region)
 /* Whether it holds for no fewer threads than the capture's, as for no more. */
 static inline bool store_region_is_exact(const struct store_region *region)
 {
-    return region->thread_sized && strncmp(region->thread_sized, PCERE_THREADS_EXACT, sizeof PCERE_THREADS_EXACT - 1) == 0;
+    const char *sized = region->thread_sized;
+    return sized && (strncmp(sized, PCERE_THREADS_EXACT, sizeof PCERE_THREADS_EXACT - 1) == 0 || strncmp(sized, PCERE_THREADS_DIVISION, sizeof PCERE_THREADS_DIVISION - 1) == 0);
 }
 
 /* Whether it can run with so many threads where the capture had so many. */
@@ -347,7 +348,7 @@ enum pcere_status store_invocations_write(const struct store *store, const struc
 enum pcere_status store_invocations_load(const struct store *store, struct store_series **ret_series, size_t *ret_count,
                                          struct pcere_error *error);
 
-/* What was found out of regions after the capture: fill in `thread_sized` of those that have none, on disk (atomically) and in store_manifest(store), which has it
+/* What was found out of regions after the capture: fill in `thread_sized` of those that have none, or only one that fewer threads keep to, on disk (atomically) and in store_manifest(store), which has it
  * even where it cannot be written. Regions that the store does not have are left out. `all`: nothing is left to be found out; looked_together is set. */
 struct store_limit { char *region, *reason; };
 enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error);

@@ -37,7 +37,9 @@ struct pcere_site {
 
 #define PCERE_SITE_SHARES 1u    /* what a thread is kept from doing others do: loops without a static schedule, tasks, as far as its unit tells */
 
-#define PCERE_THREADS_EXACT "a barrier for "    /* thread_sized begins so: with fewer threads it does not end, either */
+/* thread_sized begins so where fewer threads will not do, either: they would wait for ever, or leave some of the work. */
+#define PCERE_THREADS_EXACT "a barrier for "
+#define PCERE_THREADS_DIVISION "a division of the work by "
 
 #define PCERE_UNIT_MAGIC "PCEREBC1"
 #define PCERE_SYMBOLS_MAGIC "PCERESY1"

@@ -278,7 +278,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     if (work->target->region->thread_sized)
         text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
     if (store_region_is_exact(work->target->region))
-        text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many */\n");
+        text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many, or the work is divided among them */\n");
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
     text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
     text_addf(&out, "#define AFTER_IS_KNOWN %d\n", codelet->has_after);

@@ -365,7 +365,7 @@ const columns = [
   {heading: "status", value: region => region.status + (region.reason || ""),
    cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
      failedOf(region).length ? [" ", element("span", {class: "mark invalid"}, `no replay with ${[...new Set(failedOf(region))].join(", ")} ${failedOf(region).join() === "1" ? "thread" : "threads"}`)] : null,
-     region.reason ? " " + region.reason : "", region.thread_sized ? ` at most ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
+     region.reason ? " " + region.reason : "", region.thread_sized ? ` ${/^a (barrier for|division of the work by) /.test(region.thread_sized) ? "exactly" : "at most"} ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
 ];
 
 function invocationsChart(region, series) {

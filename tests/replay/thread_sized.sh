@@ -10,8 +10,10 @@ for flags in -O0 -O3; do
         jq -e 'any(.regions[]; .function == "part_by_pointer" and (.thread_sized | test("allocated at thread_sized.c:[0-9]+, sized by omp_get_max_threads at thread_sized.c:[0-9]+")))' .out
     run "$PCERE" regions sized.pcere
     says "$flags: the table says so too" 0 out 'at most 2 threads: memory with one part per thread'
-    run "$PCERE" replay sized.pcere --threads 1,2
-    says "$flags: as many threads as captured, and fewer, are replayed" 0
+    run "$PCERE" replay --repeat 1 sized.pcere --threads 2
+    says "$flags: as many threads as captured are replayed" 0
+    run "$PCERE" replay --repeat 1 sized.pcere --threads 1
+    says "$flags: and fewer, but where these would leave some of the work" 1 err '1 of 7 replays failed: divided_before.*exactly 2 threads, since it uses a division of the work'
     run "$PCERE" replay sized.pcere '*part_by*' --threads 4
     says "$flags: more are refused" 1 err 'holds for at most 2 threads.*allocated at'
     says "$flags: with a hint" 1 err 'pcere capture --threads'
@@ -19,6 +21,30 @@ for flags in -O0 -O3; do
     says "$flags: the others run with more" 0
     run "$PCERE" predict sized.pcere --threads 4
     says "$flags: a prediction says what is missing, and why" 0 out '^MISSING with 4 threads' out 'cannot run with 4 threads, since it uses .*pcere capture --threads 4'
+done
+
+# Work that was shared out for as many threads, in tables as well: fewer would leave some of it. Not: what any team may take, sets itself, or draws numbers from.
+for flags in -O0 -O2 -O3; do
+    program parts thread_parts.c
+    captured parts --force --threads 2
+    run "$PCERE" regions --json parts.pcere
+    exact="by_a_table by_parts_that_were_made by_remainders from_one_to_the_next in_turn"
+    most="divided_scratch pointers_of_a_table"
+    [ "$flags" != -O0 ] || exact=${exact/by_parts_that_were_made /} most="by_parts_that_were_made $most" # one is copied whole there
+    named() { json "[.regions[] | select(.thread_sized | . and (test(\"^a division of the work by \") == $1)) | .function] | sort | join(\" \")"; }
+    is "$flags: work that was shared out before the region is flagged" "$(named true)" "$exact"
+    is "$flags: and memory, and nothing else" "$(named false)" "$most"
+    run "$PCERE" replay --repeat 1 --threads 1,4 parts.pcere by_a_table
+    says "$flags: more threads would have nothing to do, and fewer leave some" 1 out 'by_a_table@.* 1 .*exactly 2 threads' out 'by_a_table@.* 4 .*exactly 2 threads' \
+        err 'exactly 2 threads, since it uses a division of the work.*set at thread_parts.c:[0-9]+, as many as omp_get_max_threads at thread_parts.c'
+    run "$PCERE" replay --repeat 1 --threads 4 parts.pcere pointers_of_a_table
+    says "$flags: pointers that were made for each are not there for more" 1 err 'holds for at most 2 threads.*set at thread_parts.c:[0-9]+'
+    run "$PCERE" replay --repeat 1 --threads 1 parts.pcere pointers_of_a_table divided_scratch
+    says "$flags: fewer have enough" 0
+    run "$PCERE" verify --threads 1,4 parts.pcere parts_for_any_team
+    says "$flags: what takes any part runs, and is right" 0
+    run "$PCERE" replay --repeat 1 --threads 1,4 parts.pcere draws helps_others sets_its_own sums_that_begin_with_zero
+    says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
 done
 
 # Other ways to one part per thread: made once and kept, numbers that threads keep or draw, as many turns as the team has threads, blocks that begin behind their own length, counts read
@@ -271,7 +297,7 @@ echo 'const unsigned char large[] = {
 };' >apart_large.c
 "$CLANG" -w -O0 -g -fopenmp "-fpass-plugin=$(plugin)" apart.c apart_count.c apart_regions.c apart_large.c -o apart || exit 1
 captured apart --force
-says "that files are looked at later is told" 0 err 'files with [0-9.]* MiB of bitcode are looked at together before the first replay with more threads'
+says "that files are looked at later is told" 0 err 'files with [0-9.]* MiB of bitcode are looked at together before the first replay with another number of threads'
 sized() { "$PCERE" regions --json "$1" | jq -r '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")'; }
 run "$PCERE" pack apart.pcere -o apart.tar.zst
 run "$PCERE" unpack apart.tar.zst -o there.pcere

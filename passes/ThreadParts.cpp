@@ -1,0 +1,228 @@
+//===- passes/ThreadParts.cpp - parts of the work, one for each thread, from before the region -------------------------------------===//
+//
+//   part = n / omp_get_max_threads()                            region: for (i = me * part; i < (me + 1) * part; i++)
+//   for (t = 0; t < threads; t++) low[t] = n * t / threads      region: for (i = low[me]; i < low[me + 1]; i++)
+//   for (t = 0; t < threads; t++) piece[t] = malloc(..)         region: piece[me][i] = ..
+//
+// Fewer threads would leave some of the work, and further ones have none of it, or another one's. Where each has only memory of its own, fewer have enough. Not: parts that a region also takes from elsewhere
+// than its threads' own numbers (a thread without work takes another one's), or sets itself; numbers that end no loop and are no index (what a generator begins with).
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "ThreadCalls.h"
+#include "ThreadFlow.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Operator.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+/// Regions with a loop that ends where the work is divided by a thread count from before them.
+BitVector ThreadFlow::sharing(Shapes &Of) {
+  BitVector Sharing(older() + 1);
+  Purposes Purpose(Of);
+  for (auto [In, I] : InRegions)
+    for (const Use &U : I->operands()) {
+      const Facts *End = carriesNothing(U) ? nullptr : known(nodeIn(In, U));
+      if (End && End->Part.anyCommon(others(In)) && Purpose.endsLoop(*I))
+        Sharing |= owners(Instances[In]);
+    }
+  return Sharing;
+}
+
+/// `if (i % threads == me)`
+void ThreadFlow::findEqualParts() {
+  for (auto [In, I] : InRegions)
+    for (unsigned K : {0u, 1u}) {
+      const Value *Own = I->getOperand(K), *Part = I->getOperand(1 - K);
+      if (!cast<ICmpInst>(I)->isEquality() || carriesNothing(Own) || carriesNothing(Part))
+        continue;
+      const Facts *Number = known(nodeIn(In, Own)), *Of = known(nodeIn(In, Part));
+      if (Number && Of && Number->Number && !Of->Number && Of->Divided.anyCommon(others(In)))
+        flag(owners(Instances[In]), PCERE_THREADS_DIVISION "a thread count from before the region (" + asked(Of->DividedBy) + ", compared" + place(I) + ")");
+    }
+}
+
+/// Where what is at \p Address belongs to, along its indices, for each of which \p Index holds or not: the object, and whether one of them was so.
+static std::pair<const Value *, bool> alongIndices(const Value &Address, function_ref<bool(const Value &)> Index) {
+  static constexpr unsigned StepsMost = 8;
+  const Value *V = &Address;
+  bool Found = false;
+  for (unsigned Step = 0; Step < StepsMost; ++Step) {
+    if (auto *Element = dyn_cast<GEPOperator>(V)) {
+      Found |= any_of(Element->indices(), [&](const Use &U) { return !carriesNothing(U) && Index(*U); });
+      V = Element->getPointerOperand();
+    } else if (auto *Call = dyn_cast<CallBase>(V); Call && Call->arg_size() == 2 && Call->getArgOperand(0)->getType()->isPointerTy() && Call->getArgOperand(1)->getType()->isIntegerTy()) {
+      Found |= !carriesNothing(Call->getArgOperand(1)) && Index(*Call->getArgOperand(1)); // an operator [] that was not inlined
+      V = Call->getArgOperand(0);
+    } else {
+      break;
+    }
+  }
+  return {V, Found};
+}
+
+/// Does \p V follow the loop's turns, by additions and constant factors?
+static bool followsTurns(const Loop &L, const Value &V, unsigned Depth = 0) {
+  static constexpr unsigned DepthMost = 6;
+  auto *I = dyn_cast<Instruction>(&V);
+  if (!I || Depth == DepthMost || !L.contains(I))
+    return false;
+  auto Steps = [](const Value *Next, function_ref<bool(const Value *)> IsSame) {
+    auto *Step = dyn_cast<BinaryOperator>(Next);
+    return Step && Step->getOpcode() == Instruction::Add && isa<ConstantInt>(Step->getOperand(1)) && IsSame(Step->getOperand(0));
+  };
+  if (auto *Phi = dyn_cast<PHINode>(I))
+    return Phi->getParent() == L.getHeader() && any_of(Phi->incoming_values(), [&](const Use &U) { return Steps(U, [&](const Value *Before) { return Before == Phi; }); });
+  if (auto *Load = dyn_cast<LoadInst>(I)) {
+    auto *Own = dyn_cast<AllocaInst>(Load->getPointerOperand());
+    return Own && any_of(Own->users(), [&](const User *U) {
+             auto *Store = dyn_cast<StoreInst>(U);
+             return Store && L.contains(Store) && Steps(Store->getValueOperand(), [&](const Value *Before) {
+                      auto *From = dyn_cast<LoadInst>(Before);
+                      return From && From->getPointerOperand() == Own;
+                    });
+           });
+  }
+  if (isa<CastInst>(I) || isa<FreezeInst>(I))
+    return followsTurns(L, *I->getOperand(0), Depth + 1);
+  unsigned Code = I->getOpcode();
+  bool Sum = Code == Instruction::Add || Code == Instruction::Sub || Code == Instruction::Or, Scaled = (Code == Instruction::Mul || Code == Instruction::Shl) && isa<ConstantInt>(I->getOperand(1));
+  return ((Sum || Scaled) && followsTurns(L, *I->getOperand(0), Depth + 1)) || (Sum && followsTurns(L, *I->getOperand(1), Depth + 1));
+}
+
+static bool isArrayOfScalars(const Value &V) {
+  auto *Variable = dyn_cast<GlobalVariable>(&V);
+  auto *Local = dyn_cast<AllocaInst>(&V);
+  Type *Of = Variable ? Variable->getValueType() : Local ? Local->getAllocatedType() : nullptr;
+  while (Of && Of->isArrayTy())
+    Of = Of->getArrayElementType();
+  return Of && Of->isSingleValueType() && !Of->isVectorTy();
+}
+
+/// Constants are what memory beyond the last part has as well, as a rule.
+void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
+  for (const BasicBlock *Inside : L.blocks())
+    for (const Instruction &I : *Inside) {
+      auto *Store = dyn_cast<StoreInst>(&I);
+      auto *Call = dyn_cast<CallBase>(&I);
+      const Value *To = Store && !isa<Constant>(Store->getValueOperand()) ? Store->getPointerOperand() : Call && likelyName(*Call) == "posix_memalign" ? Call->getArgOperand(0) : nullptr;
+      if (!To || carriesNothing(To))
+        continue;
+      auto [Object, Turns] = alongIndices(*To, [&](const Value &Index) { return followsTurns(L, Index); });
+      if (!Turns || isWide(node(To)))
+        continue;
+      SmallVector<unsigned, 2> Classes{find(node(To))};
+      if (isArrayOfScalars(*Object))
+        Classes.push_back(find(node(Object)));
+      for (unsigned N : Classes) {
+        Filled &F = Fills[N];
+        F.By.resize(older() + 1);
+        F.By |= owners(Instances[Here]);
+        if (!F.At)
+          F.At = &I, F.Asked = Bound.Asked;
+      }
+    }
+}
+
+/// What was filled so, of the class \p Class, or null.
+const ThreadFlow::Filled *ThreadFlow::filled(const Value &Address, unsigned &Class) {
+  if (carriesNothing(&Address))
+    return nullptr;
+  const Value *Object = alongIndices(Address, [](const Value &) { return false; }).first;
+  for (const Value *V : {&Address, Object}) {
+    auto Slot = carriesNothing(V) ? Fills.end() : Fills.find(find(node(V)));
+    if (Slot != Fills.end() && Slot->second.By.anyCommon(others(Here))) {
+      Class = Slot->first;
+      return &Slot->second;
+    }
+  }
+  return nullptr;
+}
+
+bool ThreadFlow::isAtOwnNumber(const Value &Address) {
+  return alongIndices(Address, [&](const Value &Index) {
+           const Facts *At = known(node(&Index));
+           return At && At->Number && At->Count.none() && At->Divided.none();
+         }).second;
+}
+
+/// Where the pointer is not compared with another one.
+static bool leads(const Value &Pointer, unsigned Depth = 0) {
+  bool Leads = false;
+  for (const User *U : Pointer.users()) {
+    auto *Store = dyn_cast<StoreInst>(U);
+    if (isa<ICmpInst>(U))
+      return false;
+    if (Store && Store->getValueOperand() == &Pointer) {
+      if (isa<AllocaInst>(Store->getPointerOperand()) && !Depth)
+        for (const User *Reader : Store->getPointerOperand()->users())
+          Leads |= isa<LoadInst>(Reader) && leads(*Reader, Depth + 1);
+    } else {
+      Leads |= isa<GetElementPtrInst>(U) || isa<LoadInst>(U) || Store || isa<CallBase>(U);
+    }
+  }
+  return Leads;
+}
+
+/// `x[me]++` is no setting.
+static bool isStep(const StoreInst &Store) {
+  auto *Step = dyn_cast<BinaryOperator>(Store.getValueOperand());
+  auto *From = Step ? dyn_cast<LoadInst>(Step->getOperand(0)) : nullptr;
+  return From && From->getPointerOperand() == Store.getPointerOperand();
+}
+
+void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<std::pair<unsigned, unsigned>, PartUse> &Uses) {
+  unsigned Class = 0;
+  auto *Load = dyn_cast<LoadInst>(&I);
+  auto *Store = dyn_cast<StoreInst>(&I);
+  auto *Atomic = dyn_cast<AtomicRMWInst>(&I);
+  const Value *Address = Load ? Load->getPointerOperand() : Store ? Store->getPointerOperand() : Atomic ? Atomic->getPointerOperand() : nullptr;
+  if (!Address || !filled(*Address, Class))
+    return;
+  for (unsigned Owner : owners(Instances[Here]).set_bits()) {
+    PartUse &Use = Uses[{Owner, Class}];
+    if (!Load) {
+      Use.Set |= Atomic || !isStep(*Store);
+      continue;
+    }
+    bool Own = isAtOwnNumber(*Address), Pointer = Load->getType()->isPointerTy();
+    bool Works = !Pointer && !Load->getType()->isVectorTy() && Purpose.of(*Load) != Purposes::Nothing;
+    Use.Works |= Works && Own;
+    Use.Elsewhere |= Works && !Own && !isa<Constant>(Address);
+    Use.Leads |= Pointer && Own && leads(*Load);
+  }
+}
+
+void ThreadFlow::findParts(Shapes &Of) {
+  MapVector<std::pair<unsigned, unsigned>, PartUse> Uses; // by region and class
+  Purposes Purpose(Of);
+  if (Fills.empty())
+    return;
+  for (unsigned In = 1; In < Instances.size(); ++In) {
+    const BitVector &Own = owners(Instances[In]);
+    if (Own.find_next(0) < 0)
+      continue;
+    Here = In;
+    for (const Instruction &I : instructions(*Instances[In].F))
+      lookAtPart(I, Purpose, Uses);
+  }
+  for (auto &[Key, Use] : Uses) {
+    auto [Owner, Class] = Key;
+    const Filled &By = Fills.find(Class)->second;
+    std::string Where = " (set" + place(By.At) + ", as many as " + asked(By.Asked) + ")";
+    if (Use.Set)
+      continue;
+    if (Use.Works && !Use.Elsewhere)
+      flag(Alone[Owner], PCERE_THREADS_DIVISION "a thread count from before the region" + Where);
+    else if (Use.Leads)
+      flag(Alone[Owner], "memory with one part per thread" + Where);
+  }
+}
+
+} // namespace pcere
