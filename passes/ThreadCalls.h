@@ -75,6 +75,21 @@ inline bool asksForThreadCount(const llvm::CallBase &Call) {
   return llvm::is_contained(Known, Name);
 }
 
+/// Where \p Call puts the processors that the program may use, one bit each, or null.
+inline const llvm::Value *setsOfProcessors(const llvm::CallBase &Call) {
+  llvm::StringRef Name = calleeName(Call);
+  return (Name == "sched_getaffinity" || Name == "pthread_getaffinity_np") && Call.arg_size() == 3 ? Call.getArgOperand(2) : nullptr;
+}
+
+/// An object's function that nobody knows, asked for so many bytes, aligned to a constant: std::pmr::memory_resource.
+inline bool isAskedForMemory(const llvm::CallBase &Call) {
+  auto IsSize = [&](unsigned K) { return Call.getArgOperand(K)->getType()->isIntegerTy(64); };
+  if (Call.isInlineAsm() || Call.arg_size() != 3 || !Call.getType()->isPointerTy() || !Call.getArgOperand(0)->getType()->isPointerTy() || !IsSize(1) || !IsSize(2))
+    return false;
+  auto *Aligned = llvm::dyn_cast<llvm::ConstantInt>(Call.getArgOperand(2));
+  return (Aligned && Aligned->getValue().isPowerOf2()) || Call.getFunction()->getName().starts_with("_ZNSt3pmr15memory_resource8allocate");
+}
+
 /// The number that \p Call makes a team's, or null: whatever has that number has as many parts as the team has threads.
 inline const llvm::Value *asksForTeam(const llvm::CallBase &Call) {
   llvm::StringRef Name = calleeName(Call);

@@ -8,7 +8,7 @@
 //   ThreadRules.cpp  loops, and what outlives an invocation    ThreadPrecision.cpp  what is told apart
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
-//   ThreadParts.cpp   parts of the work, one for each thread, from before the region
+//   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -93,7 +93,7 @@ private:
   struct Edge {
     unsigned From, To;
     const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
-    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor, Modulus } How; ///< Copied, Choice: To is From, or one of several that may be
+    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor, Modulus, Decided } How; ///< Copied, Choice: To is From, or one of several that may be
     unsigned Beside = 0, In = 0;         ///< of a choice, a product or a quotient: the other operand, and where it stands
   };
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
@@ -126,6 +126,11 @@ private:
   llvm::SmallVector<unsigned, 2> calledFrom(unsigned In, const llvm::Function &F, const llvm::CallBase &Call) const;
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
   void walk();
+
+  // ThreadControl.cpp
+  static bool takesMaximum(const llvm::Instruction &I);
+  void control(const llvm::Instruction &I);
+  void addMaxima();
 
   // ThreadPrecision.cpp
   struct Cost { uint64_t Own = 0, Tree = 0; bool Maker = false, Head = false; llvm::SmallVector<const llvm::Function *, 4> Callees, Forks; };
@@ -218,8 +223,9 @@ private:
   std::vector<std::string> Reasons;
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
+  Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;

@@ -90,6 +90,12 @@ bool ThreadFlow::pass(const Edge &E) {
       To.Allocated = E.Allocation, To.Asked = From->Asked;
     return Grown;
   }
+  if (E.How == Edge::Decided) {
+    bool Decided = !isWide(E.To) && join(To.Count, From->Count);
+    if (Decided && !To.Asked)
+      To.Asked = From->Asked;
+    return Decided;
+  }
   bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To), Divides = E.How == Edge::Divisor || E.How == Edge::Modulus;
   bool Count = Known && !Divides && joinUndivided(E, *From, To);
   bool Divided = Known && join(To.Divided, Divides ? From->Count : From->Divided);

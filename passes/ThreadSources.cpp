@@ -81,11 +81,11 @@ const Value *countsThreads(const Instruction &I) {
 bool ThreadFlow::asks() const {
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
-      if (countsThreads(I))
+      if (countsThreads(I) || (takesMaximum(I) && eachThreadRuns(I)))
         return true;
       else if (auto *Call = dyn_cast<CallBase>(&I)) {
         const Value *Team = asksForTeam(*Call);
-        if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || (Team && !carriesNothing(Team)))
+        if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || setsOfProcessors(*Call) || (Team && !carriesNothing(Team)))
           return true;
       }
   return false;
@@ -94,7 +94,7 @@ bool ThreadFlow::asks() const {
 /// Numbers of threads themselves.
 void ThreadFlow::addSources() {
   for (auto [In, I] : Sources) {
-    const Value *Counted = countsThreads(*I);
+    const Value *Counted = isa<CallBase>(I) ? setsOfProcessors(*cast<CallBase>(I)) : countsThreads(*I);
     if (Counted && carriesNothing(Counted))
       continue;
     unsigned N = Counted ? content(nodeIn(In, Counted)) : nodeIn(In, I);

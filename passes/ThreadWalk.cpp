@@ -111,7 +111,7 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
       flow(&Call, nodeIn(calledHere(*F, Call), F->getArg(1)), true, false);
   } else if (Name == "__kmpc_threadprivate_cached" && Call.arg_size() >= 3) {
     flow(Call.getArgOperand(2), node(&Call), true, false);
-  } else if (asksForThreadCount(Call) || readsThreadVariable(Call)) {
+  } else if (asksForThreadCount(Call) || readsThreadVariable(Call) || setsOfProcessors(Call)) {
     Sources.push_back({Here, &Call});
   } else if (asksForThreadNumber(Name)) {
     Numbers.push_back({Here, &Call});
@@ -141,6 +141,8 @@ bool ThreadFlow::callThatAllocates(const CallBase &Call, StringRef Name) {
       Size(Call.getArgOperand(A), Name == "posix_memalign" ? content(node(Call.getArgOperand(0))) : node(&Call));
     if (Name.starts_with("realloc"))
       flow(Call.getArgOperand(0), node(&Call), true, true);
+  } else if (!Callee && isAskedForMemory(Call)) {
+    Size(Call.getArgOperand(1), node(&Call));
   } else if (Callee && Callee->isDeclaration() && namesAllocator(Name) && Call.getType()->isPointerTy()) {
     for (const Use &U : Call.args())
       if (U->getType()->isIntegerTy())
@@ -218,6 +220,9 @@ void ThreadFlow::call(const CallBase &Call) {
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
+  if (takesMaximum(I))
+    Maxima.push_back({Here, &I});
+  control(I);
   if ((isa<LoadInst>(I) || isa<AtomicRMWInst>(I)) && isInStandardBarrier(I))
     BarriersRead.push_back({Here, &I});
   if (auto *Load = dyn_cast<LoadInst>(&I)) {

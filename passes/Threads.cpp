@@ -146,6 +146,8 @@ void ThreadFlow::followCounts() {
   followAgain();
   addOwnNumbers();
   settle();
+  addMaxima();
+  settle();
   followLoops();
   settle();
   keepOlder();

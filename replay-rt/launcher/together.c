@@ -51,7 +51,7 @@ static bool asks_for(const struct loaded_image *image, const char *const *names,
 static bool may_have_findings(const struct loaded_image *image, uint64_t bytes_most, uint64_t *large)
 {
     static const char *const counts[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
-                                         "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "secure_getenv", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount",
+                                         "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "secure_getenv", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount", "sched_getaffinity", "pthread_getaffinity_np",
                                          "omp_set_num_threads", "__kmpc_push_num_threads"};
     static const char *const numbers[] = {"omp_get_thread_num", "omp_get_ancestor_thread_num", "omp_get_num_threads"}, *const copies[] = {"__kmpc_threadprivate_cached"};
     const struct elf_unit *units;

@@ -47,6 +47,18 @@ for flags in -O0 -O2 -O3; do
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
 done
 
+# Room for the threads that a program decides on, by doubling, cases, the highest number or a set of processors. Not: grains that it chooses by how many there are, and steps of a tree.
+for flags in -O0 -O2 -O3; do
+    program room thread_room.c
+    captured room --force --threads 2
+    run "$PCERE" regions --json room.pcere
+    wanted="has_the_allowed has_the_highest is_chosen is_doubled is_shifted"
+    [ "$flags" != -O0 ] || wanted="has_the_highest is_doubled is_shifted"
+    is "$flags: room that was decided on is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$wanted"
+    run "$PCERE" replay --repeat 1 --threads 1,4 room.pcere works_by_grains adds_in_a_tree
+    says "$flags: the others run" 0
+done
+
 # Other ways to one part per thread: made once and kept, numbers that threads keep or draw, as many turns as the team has threads, blocks that begin behind their own length, counts read
 # from text, asked for or found by counting, barriers for as many. Not: memory of each invocation, and work that any team shares.
 for flags in -O0 -O2; do
