@@ -9,6 +9,7 @@
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
+//   ThreadTargets.cpp  which function a call through a table enters
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -127,6 +128,10 @@ private:
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
   void walk();
 
+  // ThreadTargets.cpp
+  void findTargets();
+  const llvm::Function *callee(const llvm::CallBase &Call) const;
+
   // ThreadControl.cpp
   static bool takesMaximum(const llvm::Instruction &I);
   void control(const llvm::Instruction &I);
@@ -223,6 +228,7 @@ private:
   std::vector<std::string> Reasons;
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
+  llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
   std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;

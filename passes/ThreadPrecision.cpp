@@ -23,7 +23,7 @@ void ThreadFlow::addCost(const Function &F, Costs &All, DenseSet<const Function 
     auto *Call = dyn_cast<CallBase>(&I);
     if (!Call)
       continue;
-    const Function *Callee = likelyCallee(*Call);
+    const Function *Callee = callee(*Call);
     bool Forks = forkPath(*Call) >= 0 && Call->arg_size() >= 3;
     if (Forks)
       Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts());

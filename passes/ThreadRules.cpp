@@ -164,7 +164,7 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
           To.Allocated = &By, To.Asked = Bound.Asked;
       }
     }
-    const Function *Callee = likelyCallee(*Call);
+    const Function *Callee = callee(*Call);
     if (Callee && Callee == Instances[In].F)
       Called.insert({In, &By});
     else if (Callee && !Callee->isDeclaration())
@@ -294,7 +294,7 @@ void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsig
       changed(N);
     }
   }
-  const Function *Callee = likelyCallee(*Call);
+  const Function *Callee = callee(*Call);
   if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
     return;
   for (unsigned Other : calledFrom(In, *Callee, *Call))

@@ -192,7 +192,7 @@ bool ThreadFlow::partition(const Instruction &I) {
 }
 
 void ThreadFlow::call(const CallBase &Call) {
-  const Function *Callee = likelyCallee(Call);
+  const Function *Callee = callee(Call);
   StringRef Name = Callee ? Callee->getName() : StringRef();
   auto *Own = dyn_cast<IntrinsicInst>(&Call);
   if (makesStandardBarrier(Call))

@@ -65,6 +65,8 @@ ThreadFlow::Callees ThreadFlow::callees() const {
       for (const Use &U : I.operands())
         if (auto *Other = dyn_cast<Function>(const_cast<Value *>(U.get()->stripPointerCastsAndAliases())); Other && !Other->isDeclaration())
           Given.insert(Other);
+      if (auto *Target = const_cast<Function *>(Targets.lookup(Call)))
+        Given.insert(Target), Called.insert(Target);
       if (auto *Callee = dyn_cast<Function>(const_cast<Value *>(Call->getCalledOperand()->stripPointerCastsAndAliases())); Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
         Called.insert(Callee);
     }
@@ -126,6 +128,7 @@ bool ThreadFlow::run() {
   bool Asks = asks(), Keeps = keepsOwn();
   if (!Asks && !Keeps)
     return false;
+  findTargets();
   findOwners();
   if (Microtasks.empty())
     return false;

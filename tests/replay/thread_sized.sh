@@ -253,15 +253,25 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
 done
 run env "PATH=$work/none" "$PCERE" capture --force --all-classes ./apart
 says "without a compiler the program is captured" 0 err 'not looked at together.*there is no'
-# A constructor is called by a name of its own, which stands for a function of another one; and what was allocated in a file keeps its place when that is joined with others.
+# A constructor is called by a name of its own, which stands for a function of another one; a virtual function is known where there is one to choose from, and not where there are two; and what was
+# allocated in a file keeps its place when that is joined with others.
 cat >settings.h <<'END'
 struct settings { int threads; settings(); };
 struct sums { double *of; explicit sums(int threads); };
+struct plan { virtual ~plan() {} virtual int threads() const = 0; };
+struct shape { virtual int parts() const = 0; };
+plan *plan_make();
+shape *shape_make(int kind);
 END
 cat >settings.cpp <<'END'
 #include <omp.h>
 #include "settings.h"
 settings::settings() { threads = omp_get_max_threads(); }
+struct all_threads : plan { int threads() const override { return omp_get_max_threads(); } };
+struct wide : shape { int parts() const override { return omp_get_max_threads(); } };
+struct fixed : shape { int parts() const override { return 64; } };
+plan *plan_make() { return new all_threads; }
+shape *shape_make(int kind) { return kind ? static_cast<shape *>(new fixed) : new wide; }
 END
 cat >sums.cpp <<'END'
 #include "settings.h"
@@ -285,12 +295,24 @@ static void adds_to_vector(std::vector<double> &all) {
   for (int i = 0; i < 1000; i++)
     all[8 * omp_get_thread_num()] += i;
 }
-int main() {
+static void adds_by_plan(std::vector<double> &all) {
+#pragma omp parallel for
+  for (int i = 0; i < 1000; i++)
+    all[8 * omp_get_thread_num()] += i;
+}
+static void adds_by_shape(std::vector<double> &all) {
+#pragma omp parallel for
+  for (int i = 0; i < 1000; i++)
+    all[8 * omp_get_thread_num()] += i;
+}
+int main(int count, char **) {
   settings now;
   sums all(now.threads);
-  std::vector<double> more(8 * now.threads);
+  std::vector<double> more(8 * now.threads), by_plan(8 * plan_make()->threads()), by_shape(8 * shape_make(count)->parts());
   adds_to_sums(all);
   adds_to_vector(more);
+  adds_by_plan(by_plan);
+  adds_by_shape(by_shape);
   return std::puts(all.of[0] + more[0] > 0 ? "PASS" : "FAIL") < 0;
 }
 END
@@ -298,9 +320,10 @@ for flags in -O0 -O2; do
     programs=$PWD program uses uses.cpp settings.cpp sums.cpp
     captured uses --force
     run "$PCERE" replay --repeat 1 --threads 2 uses.pcere
-    says "$flags: what a constructor in another file asks for is known" 1 err '2 of 2 replays failed' err 'allocated at sums.cpp:4, sized by omp_get_max_threads at settings.cpp:3'
+    says "$flags: what a constructor in another file asks for is known" 1 err '3 of 4 replays failed' err 'allocated at sums.cpp:4, sized by omp_get_max_threads at settings.cpp:3'
     run "$PCERE" regions uses.pcere
-    says "$flags: and what a container has by it" 0 out 'adds_to_vector.*allocated at uses.cpp:18, sized by omp_get_max_threads at settings.cpp:3'
+    says "$flags: and what a container has by it" 0 out 'adds_to_vector.*allocated at uses.cpp:28, sized by omp_get_max_threads at settings.cpp:3'
+    says "$flags: so is what a virtual function returns that there is one of" 0 out 'adds_by_plan.*allocated at uses.cpp:28, sized by omp_get_max_threads at settings.cpp:4'
 done
 # Where that would take longer than captures do, it is done once more threads are asked for; on another machine as well, and once for a store.
 head -c 4000000 /dev/zero | tr '\0' '\377' >large
