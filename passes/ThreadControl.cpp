@@ -86,19 +86,19 @@ static const Value *grown(const Value &V) {
   return isa<ConstantInt>(I->getOperand(0)) ? I->getOperand(1) : nullptr;
 }
 
-/// What \p Kept is for the next turn: the values that the loop itself gives it.
-static SmallVector<const Value *, 4> nexts(const Instruction &Kept, const Loop &L) {
-  SmallVector<const Value *, 4> Next;
+/// What \p Kept is given, by the loop itself, or by anybody.
+static SmallVector<const Value *, 4> given(const Instruction &Kept, const Loop *L = nullptr) {
+  SmallVector<const Value *, 4> Given;
   if (auto *Phi = dyn_cast<PHINode>(&Kept)) {
     for (unsigned K = 0; K < Phi->getNumIncomingValues(); ++K)
-      if (L.contains(Phi->getIncomingBlock(K)))
-        Next.push_back(Phi->getIncomingValue(K));
+      if (!L || L->contains(Phi->getIncomingBlock(K)))
+        Given.push_back(Phi->getIncomingValue(K));
   } else {
     for (const User *U : Kept.users())
-      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == &Kept && L.contains(Store))
-        Next.push_back(Store->getValueOperand());
+      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == &Kept && (!L || L->contains(Store)))
+        Given.push_back(Store->getValueOperand());
   }
-  return Next;
+  return Given;
 }
 
 static bool isUsedBehind(const Value &V, const Loop &L) {
@@ -118,19 +118,18 @@ static const Instruction *growsUntil(const ICmpInst &Compare, const Value &Side,
       return nullptr;
   }
   const Instruction *Kept = keeper(*V);
-  Shape *Around = Kept ? &Of.of(*Compare.getFunction()) : nullptr;
-  const Loop *L = Around ? Around->Loops.getLoopFor(Compare.getParent()) : nullptr;
+  auto Grows = [&](const Value *Next) {
+    const Value *Before = grown(*Next);
+    return Before && keeper(*Before) == Kept;
+  };
+  if (!Kept || (!Scaled && none_of(given(*Kept), Grows))) // before loops are looked for, which takes more
+    return nullptr;
+  const Loop *L = Of.of(*Compare.getFunction()).Loops.getLoopFor(Compare.getParent());
   if (!L || (isa<PHINode>(Kept) && Kept->getParent() != L->getHeader()) || !Purposes(Of).endsLoop(Compare))
     return nullptr;
-  SmallVector<const Value *, 4> Next = nexts(*Kept, *L);
-  bool Grows = Scaled && Scaled != V;
-  bool Used = isUsedBehind(*Kept, *L) || (Scaled && isUsedBehind(*Scaled, *L));
-  for (const Value *N : Next) {
-    const Value *Before = grown(*N);
-    Grows |= Before && keeper(*Before) == Kept;
-    Used |= isUsedBehind(*N, *L);
-  }
-  return Grows && Used && !Next.empty() ? Kept : nullptr;
+  SmallVector<const Value *, 4> Next = given(*Kept, L);
+  bool Used = isUsedBehind(*Kept, *L) || (Scaled && isUsedBehind(*Scaled, *L)) || any_of(Next, [&](const Value *N) { return isUsedBehind(*N, *L); });
+  return Used && !Next.empty() && (Scaled || any_of(Next, Grows)) ? Kept : nullptr;
 }
 
 void ThreadFlow::control(const Instruction &I) {
