@@ -220,6 +220,9 @@ static void test_known_where_it_was_captured(void)
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 4));        /* it cannot run so, which is to be told */
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 1));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
+    regions[1].thread_sized = (char *)(uintptr_t) PCERE_THREADS_DIVISION "two threads";
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 1));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
     regions[1].thread_sized = (char *)(uintptr_t) PCERE_THREADS_EXACT "two threads";
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 1));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
