@@ -397,8 +397,6 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
     if (status == PCERE_OK)
         status = replay_build_set(&words->build, &setup.options, error);
-    if (status == PCERE_OK)
-        status = store_writable_check(cli->store, error);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
         setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";

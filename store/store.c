@@ -229,24 +229,12 @@ const struct store_library *store_library(const struct store *store, size_t inde
     return &store->files.libraries[index].about;
 }
 
-static enum pcere_status fail_unwritable(const struct store *store, int errnum, struct pcere_error *error)
-{
-    return pcere_fail(error, PCERE_SYSTEM, errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
-}
-
-enum pcere_status store_writable_check(const struct store *store, struct pcere_error *error)
-{
-    if (faccessat(store->directory, "samples.jsonl", W_OK, AT_EACCESS) == 0 || (errno == ENOENT && faccessat(store->directory, ".", W_OK, AT_EACCESS) == 0))
-        return PCERE_OK;
-    return fail_unwritable(store, errno, error);
-}
-
 static enum pcere_status build_make(const struct store *store, struct pcere_error *error)
 {
     struct pcere_error failure;
     enum pcere_status status = directory_make(store->directory, "build", &failure);
     if (status && (failure.errnum == EACCES || failure.errnum == EROFS))
-        return fail_unwritable(store, failure.errnum, error);
+        return pcere_fail(error, PCERE_SYSTEM, failure.errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
     if (status && error)
         *error = failure;
     return status;

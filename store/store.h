@@ -426,8 +426,6 @@ uint64_t store_identity(const struct store *store);    /* the store_id of its fi
 /* Borrowed. Strings are never NULL but where struct store_manifest says so; program and others are "" if the capture was killed
  * early. */
 const struct store_manifest *store_manifest(const struct store *store);
-/* PCERE_SYSTEM: samples could not be added. */
-enum pcere_status store_writable_check(const struct store *store, struct pcere_error *error);
 /* Path of a file of the store: "program" or "libraries/NAME" (the checksum is checked each time), "build" (created on demand);
  * free() it. */
 enum pcere_status store_file(const struct store *store, const char *name, char **ret_path, struct pcere_error *error);

@@ -95,12 +95,20 @@ is "what cannot be predicted is not measured" "$status $(json '[.predictions[] |
 compile sized <<'C'
 #include <omp.h>
 #include <stdlib.h>
-static double *part[64];
+static struct part { struct part *next; double values[1 << 20]; } *first;
 int main(void)
 {
-    for (int t = 0; t < omp_get_max_threads(); t++) part[t] = calloc(1 << 20, sizeof(double));
+    for (int t = 0; t < omp_get_max_threads(); t++) {        /* a list, in which no number of the capture's threads is followed */
+        struct part *part = calloc(1, sizeof *part);
+        part->next = first;
+        first = part;
+    }
     #pragma omp parallel
-    for (int i = 0; i < 1 << 20; i++) part[omp_get_thread_num()][i] += i;
+    {
+        struct part *part = first;
+        for (int t = omp_get_thread_num(); t > 0; t--) part = part->next;
+        for (int i = 0; i < 1 << 20; i++) part->values[i] += i;
+    }
     return 0;
 }
 C
