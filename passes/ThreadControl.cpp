@@ -19,11 +19,16 @@ using namespace llvm;
 
 namespace pcere {
 
-/// `(A & B) != 0`: the two.
-static const Instruction *bitTest(const Value &V) {
+/// `X != 0`: X, or null.
+static const Value *nonZero(const Value &V) {
   auto *Compare = dyn_cast<ICmpInst>(&V);
   auto *Zero = Compare && Compare->getPredicate() == ICmpInst::ICMP_NE ? dyn_cast<Constant>(Compare->getOperand(1)) : nullptr;
-  auto *Both = Zero && Zero->isNullValue() ? dyn_cast<Instruction>(Compare->getOperand(0)) : nullptr;
+  return Zero && Zero->isNullValue() ? Compare->getOperand(0) : nullptr;
+}
+
+/// `(A & B) != 0`: the two.
+static const Instruction *bitTest(const Value &V) {
+  auto *Both = dyn_cast_or_null<Instruction>(nonZero(V));
   return Both && Both->getOpcode() == Instruction::And ? Both : nullptr;
 }
 
@@ -31,10 +36,9 @@ static const Instruction *bitTest(const Value &V) {
 static const Value *countedFor(const Instruction &I) {
   auto *Select = dyn_cast<SelectInst>(&I);
   auto *Step = Select ? dyn_cast<BinaryOperator>(Select->getTrueValue()) : nullptr;
-  auto *Compare = Step && Step->getOpcode() == Instruction::Add && isa<ConstantInt>(Step->getOperand(1)) && Step->getOperand(0) == Select->getFalseValue()
-                      ? dyn_cast<ICmpInst>(Select->getCondition()) : nullptr;
-  auto *Zero = Compare && Compare->getPredicate() == ICmpInst::ICMP_NE ? dyn_cast<Constant>(Compare->getOperand(1)) : nullptr;
-  return Zero && Zero->isNullValue() && Compare->getOperand(0)->getType()->isIntegerTy() ? Compare->getOperand(0) : nullptr;
+  bool Counts = Step && Step->getOpcode() == Instruction::Add && isa<ConstantInt>(Step->getOperand(1)) && Step->getOperand(0) == Select->getFalseValue();
+  const Value *Counted = Counts ? nonZero(*Select->getCondition()) : nullptr;
+  return Counted && Counted->getType()->isIntegerTy() ? Counted : nullptr;
 }
 
 /// Constants in a table that are no less than their indices, and not all alike.
