@@ -537,7 +537,7 @@ enum pcere_status again_mend(struct session *session, const struct again_input *
         lack = lack_find(session);
         struct progress now = progress_of(session, &lack);
         idle = differs || !is_idle(&before, &now) ? 0 : idle + 1;
-        again = status == PCERE_OK && !child_was_interrupted(ended) && !program_signals_came() && is_worth_more(session, &lack, idle, differs);
+        again = status == PCERE_OK && !child_was_interrupted(ended) && is_worth_more(session, &lack, idle, differs);
     }
     if (status == PCERE_OK && session->result->runs > 2)
         status = more_tell(session, differed, error);

@@ -7,7 +7,6 @@
 #include "capture-rt/tracer/plain.h"
 #include "capture-rt/tracer/measure.h"
 #include "core/files.h"
-#include "core/program_signals.h"
 #include "core/text.h"
 
 #include <errno.h>
@@ -414,7 +413,7 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
         return status;
     result->runs_wall_ns = result->timing.wall_ns;
     result->program_status = result->timing.program_status;
-    if (child_was_interrupted(result->program_status) || program_signals_came())
+    if (child_was_interrupted(result->program_status))
         return pcere_fail(error, PCERE_NO, 0, NULL, "interrupted in the timing run: nothing was captured");
     status = again_classes(session, error);
     if (status == PCERE_OK) {

@@ -249,7 +249,7 @@ void child_stop(struct child *child, const struct capture_options *options)
 
 bool child_was_interrupted(int status)
 {
-    return WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM);
+    return program_signals_came() || (WIFSIGNALED(status) && (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGQUIT || WTERMSIG(status) == SIGTERM));
 }
 
 void child_done(struct child *child)

@@ -41,7 +41,7 @@ bool child_wait(struct child *child, int socket, int timeout_ms);
 /* Send it SIGTERM if the options say so, and it was not sent yet. To be asked each CHILD_STOP_MS while it runs. */
 #define CHILD_STOP_MS 200
 void child_stop(struct child *child, const struct capture_options *options);
-/* Was it ended from outside (SIGINT, SIGQUIT, SIGTERM)? Whoever does that does not want the next run. */
+/* Was it ended, or asked to end, from outside (SIGINT, SIGQUIT, SIGTERM)? Whoever does that does not want the next run. */
 bool child_was_interrupted(int status);
 /* Free, and give back the signals' old actions. Waits for an end that was not seen. */
 void child_done(struct child *child);
