@@ -76,15 +76,13 @@ struct program { bool asks_for_schedules, sets_schedule; };
 
 static enum pcere_status program_look(struct cli *cli, struct program *ret_program, struct pcere_error *error)
 {
-    static const char *const begins[] = {"__kmpc_dispatch_init_4", "__kmpc_dispatch_init_4u", "__kmpc_dispatch_init_8", "__kmpc_dispatch_init_8u"};
     char *path;
     struct elf_file *elf;
     enum pcere_status status = store_file(cli->store, "program", &path, error);
     if (status)
         return status;
     if (elf_file_open(path, &elf, NULL) == PCERE_OK) {
-        for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
-            ret_program->asks_for_schedules |= elf_file_imports(elf, begins[i]);
+        ret_program->asks_for_schedules = elf_file_imports(elf, "__kmpc_dispatch_init_");
         ret_program->sets_schedule = elf_file_imports(elf, "omp_set_schedule");
         elf_file_close(elf);
     }

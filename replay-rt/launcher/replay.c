@@ -290,7 +290,7 @@ enum pcere_status replay_measure(struct replay_session *session, const struct st
         policy.plan.first_most_ns = (uint64_t)(POLICY_FIRST_RATIO * (double)calibrate_reference_ns(result->target->class));
     policy.plan.rates = options->rates && !measurement->trial;
     policy.plan.watch_speed = !options->repeat && !session->processor.emulator;
-    policy.plan.helpers = replay_has_helpers(session);
+    policy.plan.helpers = session->helpers;
     policy.plan.await_ns = speed_await_ns(policy.allowed_ns);
     if (!status && !replay_plan_take(session, memory, measurement->steps, threads_asked, &policy.plan, &plan))
         status = plan_file_new(codelet, store_manifest(session->store), &session->pool, memory, &session->images,

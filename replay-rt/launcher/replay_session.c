@@ -203,6 +203,7 @@ enum pcere_status replay_session_open(struct store *store, const struct replay_o
                             (unsigned long long)store_manifest(store)->page_size, sysconf(_SC_PAGESIZE));
     if (!status)
         session.program = session.images.items[0].elf;
+    session.helpers = session.program && elf_file_imports(session.program, "__kmpc_omp_target_task_alloc");
     if (!status)
         status = extent_find(store, &extent, error);
     if (!status)
@@ -266,11 +267,6 @@ uint32_t replay_team(const struct store_codelet *codelet, const struct store_man
 {
     uint32_t team = store_codelet_team(codelet, manifest->threads);
     return team ? team : threads;
-}
-
-bool replay_has_helpers(const struct replay_session *session)
-{
-    return session->program && elf_file_imports(session->program, "__kmpc_omp_target_task_alloc");
 }
 
 uint32_t replay_asked_threads(const struct replay_session *session, const struct store_codelet *codelet)

@@ -21,6 +21,7 @@ struct replay_session {
     struct processor processor;       /* that codelets are built for */
     struct images images;
     const struct elf_file *program;   /* of images */
+    bool helpers;                     /* it makes target tasks, so that the OpenMP runtime has a team of hidden helpers */
     struct build build;
     uint64_t build_ns;
     struct page_pool pool;
@@ -64,9 +65,6 @@ enum pcere_status replay_session_compilers(const struct replay_session *session,
 
 /* How many threads the region gets where OMP_NUM_THREADS is `threads`: that many, or store_codelet_team. */
 uint32_t replay_team(const struct store_codelet *codelet, const struct store_manifest *manifest, uint32_t threads);
-
-/* Does the program make target tasks, so that the OpenMP runtime has a team of hidden helpers? */
-bool replay_has_helpers(const struct replay_session *session);
 
 /* How many threads the region asked for by a variable, where these are as many as the capture's: whether it would ask for as many whatever OMP_NUM_THREADS is cannot be told, and
  * replay_team says no. 0: it asked for none, or that is known. */

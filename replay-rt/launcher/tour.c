@@ -335,7 +335,7 @@ static enum pcere_status tour_run(struct tours *tours, const struct tour *tour, 
     policy.starts = replay_starts_take(session, threads);
     policy.continues = tour->continues[tour->count - 1];
     policy.watch_speed = 1;
-    policy.helpers = replay_has_helpers(session);
+    policy.helpers = session->helpers;
     policy.await_ns = speed_await_ns(policy.budget_ns);
     if (!brief)
         walk_expect(tours, tour, threads, &policy);
