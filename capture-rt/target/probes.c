@@ -73,9 +73,12 @@ static uint64_t resident_bytes(void)
 #define FAULTS_MANY 256u                /* fewer are beneath what the kernel counts exactly */
 
 /* Pages that tracking had protected were there before; of others there is more in memory than there was before the region, or ever. */
-static bool is_fresh(uint32_t faults, uint64_t grown_bytes)
+static uint8_t fresh_flags(uint32_t faults, uint64_t grown_bytes)
 {
-    return faults >= FAULTS_MANY && grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE) >= faults / 2;
+    uint64_t fresh = grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
+    if (faults < FAULTS_MANY || fresh < faults / 2)
+        return 0;
+    return CAPTURE_RECORD_FRESH | (fresh >= faults - faults / 16 ? CAPTURE_RECORD_ALL_FRESH : 0);
 }
 
 #define RECORDS_AHEAD 4096u             /* whole pages, whatever their size: 256 KiB */
@@ -322,7 +325,8 @@ static void open_start(const struct target_state *state, struct target_thread *t
     if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
-        if ((near && open->record.invocation == 1) || (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS))
+        /* The most that was ever in memory does not tell of a first one: it is that of the process that became the program, too. */
+        if (open->record.invocation == 1 || (region->faulted && region->last_ns >= RESIDENT_COSTLY_NS))
             open->before.resident_bytes = resident_bytes();
         open->before.cpu_ns = process_cpu_ns();
     }
@@ -463,8 +467,7 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         bool many = record->faults >= FAULTS_MANY;
         uint64_t now_bytes = many && open->before.resident_bytes ? resident_bytes() : 0;
         uint64_t grown_bytes = now_bytes > open->before.resident_bytes ? now_bytes - open->before.resident_bytes : 0;
-        if (is_fresh(record->faults, after.resident_most_bytes - open->before.resident_most_bytes) || is_fresh(record->faults, grown_bytes))
-            record->flags |= CAPTURE_RECORD_FRESH;
+        record->flags |= fresh_flags(record->faults, after.resident_most_bytes - open->before.resident_most_bytes) | fresh_flags(record->faults, grown_bytes);
         if (many)
             __atomic_store_n(&region->faulted, 1, __ATOMIC_RELAXED);
     }

@@ -42,7 +42,8 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     bool captured;               /* there is a codelet of it */
     bool stopped;                /* the program was stopped at its beginning */
     bool near;                   /* the first of its region, or with its words, after a stop, or one came while it ran */
-    bool fresh;                  /* most of its faults were of pages that had not been there */
+    bool fresh;                  /* most of its faults were of pages that had not been there, */
+    bool all_fresh;              /* or all but a sixteenth */
     uint16_t expected;           /* capture_magnitude of how long it was expected to take; 0: who knows */
     bool measured_cpu;           /* regions whose invocations take under 50 us go without */
 };

@@ -293,7 +293,8 @@ static enum pcere_status invocations_read(struct shared_log *shared, struct capt
             .switches = record->switches, .team = record->team, .path = record->path, .nested = record->parent != 0,
             .parent = record->parent && record->parent <= run->region_count ? record->parent - 1 : SIZE_MAX,
             .measured_cpu = record->flags & CAPTURE_RECORD_CPU, .stopped = record->flags & CAPTURE_RECORD_STOPPED,
-            .near = record->flags & CAPTURE_RECORD_NEAR, .fresh = record->flags & CAPTURE_RECORD_FRESH, .expected = record->expected};
+            .near = record->flags & CAPTURE_RECORD_NEAR, .fresh = record->flags & CAPTURE_RECORD_FRESH,
+            .all_fresh = record->flags & CAPTURE_RECORD_ALL_FRESH, .expected = record->expected};
     }
     for (size_t i = 0; i < run->region_count; i++) {
         const struct capture_region *region = &run->regions[i];

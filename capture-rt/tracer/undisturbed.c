@@ -28,6 +28,7 @@
 #define FAULTS_TELL 500u                /* so many tell what one costs */
 #define FAULTS_MANY 64u                 /* more than an invocation's like have, and this share of its time at the least */
 #define FAULTS_RATIO 0.05
+#define FAULTS_REST 16u                 /* of what touches memory first, so small a part was there at most: see CAPTURE_RECORD_ALL_FRESH */
 
 struct estimate { uint64_t time_ns, uncertain_ns, vague_ns; };
 
@@ -157,13 +158,17 @@ static uint64_t kind_placed(const struct nearby_kinds *kinds, const struct nearb
     return found_ns;
 }
 
-/* Minor faults that the region's invocations have at least; UINT32_MAX: not measured. */
+/* Minor faults that the region's invocations have at least, but for those of pages that had not been there; UINT32_MAX: not measured. */
 static uint32_t faults_least(const struct capture_region *region)
 {
     uint32_t least = UINT32_MAX;
-    for (size_t i = 0; i < region->list_count; i++)
-        if (region->list[i].measured_cpu && region->list[i].end_ns && region->list[i].faults < least)
-            least = region->list[i].faults;
+    for (size_t i = 0; i < region->list_count; i++) {
+        const struct capture_invocation *invocation = &region->list[i];
+        if (!invocation->measured_cpu || !invocation->end_ns || (invocation->fresh && !invocation->all_fresh))
+            continue;
+        uint32_t faults = invocation->all_fresh ? invocation->faults / FAULTS_REST : invocation->faults;
+        least = faults < least ? faults : least;
+    }
     return least;
 }
 
@@ -320,10 +325,13 @@ static bool is_above_level(const struct nearby_list *list, size_t at)
 
 /* The program's own peak does not tell that a first invocation touches fresh memory: it may have been larger before (the process that became the program is counted). Where it was stopped at, what it
  * wrote of pages that tracking had protected is known; its other faults were of pages that had not been there, and are its own. */
-static bool touches_first(const struct capture_invocation *invocation, uint64_t own_ns, uint64_t pages, uint64_t fault_ns)
+static void fresh_mark(struct capture_invocation *invocation, uint64_t own_ns, uint64_t pages, uint64_t fault_ns)
 {
     uint64_t own = pages && invocation->faults > pages ? invocation->faults - pages : 0;
-    return invocation->number == 1 && invocation->stopped && invocation->measured_cpu && own >= FAULTS_MANY && (double)(own * fault_ns) > FAULTS_RATIO * (double)own_ns;
+    if (invocation->number != 1 || !invocation->stopped || !invocation->measured_cpu || own < FAULTS_MANY || (double)(own * fault_ns) <= FAULTS_RATIO * (double)own_ns)
+        return;
+    invocation->fresh = true;
+    invocation->all_fresh |= own >= invocation->faults - invocation->faults / FAULTS_REST;
 }
 
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that
@@ -333,7 +341,7 @@ static void near_mark(struct capture_region *region, struct nearby_list *list, c
     uint32_t least = faults_least(region);
     for (size_t i = 0; i < region->list_count; i++) {
         struct capture_invocation *invocation = &region->list[i];
-        invocation->fresh |= touches_first(invocation, list->ones[i].time_ns, first_pages, fault_ns);
+        fresh_mark(invocation, list->ones[i].time_ns, first_pages, fault_ns);
         uint64_t more = invocation->measured_cpu && !invocation->fresh && invocation->number > 1 && least != UINT32_MAX ? invocation->faults - least : 0;
         invocation->near |= stops_between(stops, region->list[before_find(list, i)].begin_ns, invocation->begin_ns) ||
                             (more >= FAULTS_MANY && (double)(more * fault_ns) > FAULTS_RATIO * (double)list->ones[i].time_ns);

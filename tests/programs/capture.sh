@@ -272,6 +272,8 @@ freed)
     capture --first 6 "$programs/freed"
     says "the program passes" '^PASS$'
     holds "what is touched first is told, though the process does not grow any more" test "$(awk '/^touches first fill/ { printf "%s ", $4 }' out)" = "1 3 5 7 9 "
+    capture --first 6 --larger 256 "$programs/freed"
+    holds "nor was it ever as large as the process that started it" test "$(awk '/^touches first fill/ { printf "%s ", $4 }' out)" = "1 3 5 7 9 "
     holds "and no file that was read for that is the program's" sh -c '[ -s s/manifest.json ] && ! grep -q "\"io\": *\"" s/manifest.json'
     ;;
 *) echo "no such case: $case_name"; exit 2 ;;

@@ -1,5 +1,6 @@
 /* tests/programs/capture_driver.c - captures a program through the tracer's own interface, without the command line, and prints what came
- * of it as lines that a script can check. `--first N` makes the first N invocations of every region classes of their own.
+ * of it as lines that a script can check. `--first N` makes the first N invocations of every region classes of their own,
+ * `--larger MIB` the process larger than the program.
  */
 #include "capture-rt/tracer/capture.h"
 #include "core/faults.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -84,6 +86,13 @@ static void regions_print(const char *path)
     store_close(store);
 }
 
+/* What the process that becomes the program had in memory counts as the program's peak. */
+static bool grow(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return memory != MAP_FAILED;
+}
+
 int main(int argc, char **argv)
 {
     size_t first = 2;
@@ -121,6 +130,8 @@ int main(int argc, char **argv)
             return 2;
         else if (strcmp(option, "-o") == 0)
             options.store = value;
+        else if (strcmp(option, "--larger") == 0 && !grow(strtoul(value, NULL, 10) << 20))
+            return 2;
     }
     if (i >= argc)
         return 2;

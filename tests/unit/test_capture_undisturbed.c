@@ -310,6 +310,32 @@ static void first_touch_stays(void)
     CU_ASSERT_EQUAL(f.run.uncertain_ns, 0);
 }
 
+/* FT's compute_indexmap: two invocations that fill 64 MB, which are new for the first one and protected for the second: 10 ms by itself. */
+static void first_touch_is_no_measure_of_faults(void)
+{
+    struct fixture f;
+    fixture_init(&f);
+    struct capture_invocation *first = add(&f, 25000, 7);
+    first->fresh = first->all_fresh = true;
+    first->faults = 16390;
+    struct capture_invocation *second = add(&f, 25200, 7);
+    second->faults = 16384;
+    f.run.fault_ns = 900;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 1), 25000);
+    CU_ASSERT(us_of(&f, 2) > 9000 && us_of(&f, 2) < 13000);
+    CU_ASSERT(f.list[1].uncertain_ns > 3000000 && f.list[0].uncertain_ns == 0);
+    /* Where half of the first one's faults were of pages that were there, it may have had them for the second one's reason. */
+    fixture_init(&f);
+    first = add(&f, 25000, 7);
+    first->fresh = true;
+    first->faults = 16390;
+    add(&f, 25200, 7)->faults = 8000;
+    f.run.fault_ns = 900;
+    undisturbed_fill(&f.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&f, 2), 25200);
+}
+
 static uint64_t pages(const void *context, size_t region, uint64_t invocation)
 {
     (void)region;
@@ -647,6 +673,7 @@ static const struct unit_test tests[] = {
     {"faults that would cost more than an invocation took make it none of a fast kind", faults_that_cannot_be},
     {"what a fault costs is the machine's", faults_that_are_dear},
     {"memory that is touched for the first time costs what it costs", first_touch_stays},
+    {"and tells nothing of what the next one's faults are", first_touch_is_no_measure_of_faults},
     {"a first invocation's faults of pages that had not been there are its own", first_touch_beside_few_faults},
     {"where nothing else tells, faults are taken off, and the time is uncertain", alone_is_uncertain},
     {"kinds with other words that take less than what faults may cost do not speak for an invocation", faults_make_it_none_of_other_words},
