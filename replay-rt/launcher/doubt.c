@@ -67,11 +67,21 @@ bool doubt_is_far(const struct store_sample *sample, uint64_t reference_ns, uint
     return sample->sampled_ratio > 0 && ((reference > 0 && mean > DOUBT_FAR_RATIO * reference) || fmax(reference, (double)least_ns) > DOUBT_FAR_RATIO * mean);
 }
 
+static bool is_about(double shots_ns, double whole_ns)
+{
+    return fabs(log(shots_ns / whole_ns)) <= DOUBT_SIBLING_RATIO;
+}
+
+bool doubt_whole_agrees(const struct store_sample *shots, double whole_ns, double share_ratio)
+{
+    return whole_ns > 0 && shots->sample_count && !doubt_of_shots(shots, 0, 0, share_ratio) && is_about(mean_ns(shots, 0, shots->sample_count), whole_ns);
+}
+
 bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns)
 {
     for (size_t i = 0; i < count; i++)
         if (wholes[i].target->region == target->region && wholes[i].target->class != target->class && wholes[i].threads == threads
-            && fabs(log(shots_ns / wholes[i].time_ns)) <= DOUBT_SIBLING_RATIO)
+            && is_about(shots_ns, wholes[i].time_ns))
             return true;
     return false;
 }

@@ -58,6 +58,10 @@ struct replay_whole {                     /* what a class took by whole replays 
  * the difference, and shots that do not take what they took in the program are right all the same. */
 bool doubt_sibling_agrees(const struct replay_whole *wholes, size_t count, const struct replay_target *target, uint32_t threads, double shots_ns);
 
+/* Do shots take what a whole replay of the same invocation took with as many threads, `whole_ns`, and lie close enough together to say so? Then they stand for their region, and what does not is its
+ * time in vivo, or the replay. */
+bool doubt_whole_agrees(const struct store_sample *shots, double whole_ns, double share_ratio);
+
 #define DOUBT_SHORT_NS 50000000u          /* ... or, in a short program, such a time */
 
 /* Is a whole replay worth it? `class_ns`, `in_vivo_ns`: of all members and of one, at as many threads; `changed_pages`: to be made the process's own, at `page_ns` each (page_cost_ns); `program_ns`: of the

@@ -64,16 +64,59 @@ static bool is_sampled_auto(const struct replay_session *session)
     return session->options->sample && !strcmp(session->options->sample, "auto");
 }
 
-/* Shots that an earlier replay did not believe are kept as a trial. Only there are trials sampled. */
-static const char *disbelief_find(const struct replay_session *session, const struct replay_target *target)
+static enum pcere_status trial_read(const struct store_sample *sample, enum warmup_kind kind, uint64_t cost_ns, struct calibrate_trial *ret_trial,
+                                    struct pcere_error *error)
 {
-    for (size_t i = 0; i < session->sample_count; i++) {
+    double *values = calloc(sample->sample_count + 1, sizeof *values);
+    if (!values)
+        return pcere_fail_memory(error, "samples");
+    size_t count = measured_values(sample, values, NULL, NULL);
+    *ret_trial = (struct calibrate_trial){.kind = kind, .done = count > 0, .cost_ns = cost_ns};
+    if (count) {
+        statistics_sort(values, count);
+        struct statistics_interval interval = statistics_median_interval(values, count, 0.95);
+        ret_trial->time_ns = statistics_median(values, count);
+        ret_trial->spread_ratio = ret_trial->time_ns > 0 ? (interval.high - interval.low) / 2 / 1.96 / ret_trial->time_ns : 0;
+    }
+    free(values);
+    return PCERE_OK;
+}
+
+static double share_of(const struct replay_session *session, const struct replay_target *target)
+{
+    return (double)target->class->time_ns / ((double)store_manifest(session->store)->wall_ns + 1);
+}
+
+/* Shots that an earlier replay did not believe are kept as a trial. Only there are trials sampled. The newest; NULL: there are none. */
+static const struct store_sample *disbelieved_find(const struct replay_session *session, const struct replay_target *target)
+{
+    for (size_t i = session->sample_count; i-- > 0;) {
         const struct store_sample *sample = &session->samples[i];
         if (!strcmp(sample->kind, "calibration") && sample->sampled_ratio > 0 && !strcmp(sample->host_name, session->host_name) && sample->region
             && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative)
-            return "shots did not stand for it in an earlier replay";
+            return sample;
     }
     return NULL;
+}
+
+static bool whole_agrees(const struct warming *warming, const struct store_sample *shots, const struct store_sample *whole)
+{
+    struct calibrate_trial trial = {0};
+    return !trial_read(whole, WARMUP_PLAIN, 0, &trial, NULL) && trial.done && doubt_whole_agrees(shots, trial.time_ns, share_of(warming->session, warming->target));
+}
+
+/* Whether shots stand for the region, as far as an earlier replay tells. */
+static void disbelief_find(struct warming *warming)
+{
+    const struct replay_session *session = warming->session;
+    const struct store_sample *shots = disbelieved_find(session, warming->target);
+    for (size_t i = 0; shots && i < session->sample_count; i++) {
+        const struct store_sample *sample = &session->samples[i];
+        warming->shots_stand |= !strcmp(sample->kind, "replay") && !(sample->sampled_ratio > 0) && !strcmp(sample->host_name, shots->host_name) && sample->region
+                                && !strcmp(sample->region, shots->region) && sample->representative == shots->representative && sample->threads == shots->threads
+                                && !*sample->flags && !*sample->settings && whole_agrees(warming, shots, sample);
+    }
+    warming->whole_why = shots && !warming->shots_stand ? "shots did not stand for it in an earlier replay" : NULL;
 }
 
 static const char *calibration_refusal(const struct replay_session *session, const struct replay_target *target, const struct warming *warming)
@@ -151,7 +194,7 @@ enum pcere_status warming_begin(struct replay_session *session, const struct rep
         .after_itself = count && predecessor_repeats(&warming.predecessors[count - 1], target),
     };
     if (is_sampled_auto(session))
-        warming.whole_why = disbelief_find(session, target);
+        disbelief_find(&warming);
     if (warming.kind == WARMUP_PRECEDED && !count) {
         warming.kind = WARMUP_HISTORY;
         warming.why = "nothing is known that ran before it";
@@ -236,24 +279,6 @@ static enum pcere_status measure_as(struct warming *warming, enum warmup_kind ki
     snprintf(text, sizeof text, "what ran before it cannot run here: %s", error->message);
     warming->kind = WARMUP_PLAIN;
     return measure_as(warming, WARMUP_PLAIN, budget_ns, trial, text, result, error);
-}
-
-static enum pcere_status trial_read(const struct store_sample *sample, enum warmup_kind kind, uint64_t cost_ns, struct calibrate_trial *ret_trial,
-                                    struct pcere_error *error)
-{
-    double *values = calloc(sample->sample_count + 1, sizeof *values);
-    if (!values)
-        return pcere_fail_memory(error, "samples");
-    size_t count = measured_values(sample, values, NULL, NULL);
-    *ret_trial = (struct calibrate_trial){.kind = kind, .done = count > 0, .cost_ns = cost_ns};
-    if (count) {
-        statistics_sort(values, count);
-        struct statistics_interval interval = statistics_median_interval(values, count, 0.95);
-        ret_trial->time_ns = statistics_median(values, count);
-        ret_trial->spread_ratio = ret_trial->time_ns > 0 ? (interval.high - interval.low) / 2 / 1.96 / ret_trial->time_ns : 0;
-    }
-    free(values);
-    return PCERE_OK;
 }
 
 enum pcere_status replay_whole_note(struct replay_session *session, const struct replay_target *target, const struct store_sample *sample, struct pcere_error *error)
@@ -447,15 +472,15 @@ static enum pcere_status shots_return(struct warming *warming, struct replay_res
     return PCERE_OK;
 }
 
-/* Shots that do not stand for the region become a trial, and it is replayed whole, here and at all other numbers of threads, where its class took long enough for that. */
+/* Shots that do not stand for the region become a trial, and it is replayed whole, where its class took long enough for that: at all other numbers of threads, too, unless it took whole what they took. */
 static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
     const struct store_manifest *manifest = store_manifest(warming->session->store);
     uint32_t threads = result->sample.threads;
     bool own = !warming->session->elsewhere && !*result->sample.flags && !*result->sample.settings, comparable = own && threads == manifest->threads;
-    uint64_t reference_ns = comparable ? warming->subject.in_vivo_ns : 0, least_ns = own ? doubt_least_ns(warming->subject.in_vivo_ns, warming->codelet->capture_threads, threads) : 0;
+    uint64_t reference_ns = comparable && !warming->shots_stand ? warming->subject.in_vivo_ns : 0, least_ns = own ? doubt_least_ns(warming->subject.in_vivo_ns, warming->codelet->capture_threads, threads) : 0;
     const char *why = own && is_sampled_auto(warming->session) && !sibling_agrees(warming, &result->sample)
-                          ? doubt_of_shots(&result->sample, reference_ns, least_ns, (double)warming->target->class->time_ns / ((double)manifest->wall_ns + 1)) : NULL;
+                          ? doubt_of_shots(&result->sample, reference_ns, least_ns, share_of(warming->session, warming->target)) : NULL;
     uint64_t captured = warming->codelet->capture_threads ? warming->codelet->capture_threads : 1;
     uint64_t run_ns = warming->subject.in_vivo_ns + (warming->kind == WARMUP_PRECEDED ? warming_before_ns(warming) : 0);
     uint64_t in_vivo_ns = threads > captured ? run_ns / threads * captured : run_ns;
@@ -479,7 +504,11 @@ static enum pcere_status disbelieve(struct warming *warming, uint64_t budget_ns,
     replay_result_done(&whole);
     if (!status)
         status = measure_as(warming, warming->kind, budget_ns, false, warming->why, result, error);
-    return status || !comparable ? status : shots_return(warming, result, error);
+    if (status || !comparable)
+        return status;
+    warming->shots_stand = whole_agrees(warming, &result->trials[result->trial_count - 1], &result->sample);
+    warming->whole_why = warming->shots_stand ? NULL : warming->whole_why;
+    return shots_return(warming, result, error);
 }
 
 /* A precision or a budget is for the warm-up that was taken: more processes under it, if they fit. */

@@ -50,6 +50,7 @@ struct warming {
     bool too_long;                    /* it is not preceded only because that would take long */
     const char *toured_after;         /* NULL, or the region before it in a tour that measured it; borrowed */
     const char *whole_why;            /* NULL, or why shots do not stand for it, as was found here or earlier; static */
+    bool shots_stand;                 /* a whole replay took what they take, here or earlier, whatever the time in vivo is */
     bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
     bool opens;                       /* of a precision or a budget, only what decides on a warm-up is measured now */
     bool has_residual;

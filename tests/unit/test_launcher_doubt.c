@@ -105,6 +105,18 @@ static void the_faster_of_two_processes_is_left(void)
     CU_ASSERT_EQUAL(sample.sample_count, 2);
 }
 
+/* MG's first zero3: 82.9 ms in the program, 52.5 by shots, 52.8 whole; its norm2u3: 23.5 by shots, 32.3 whole. */
+static void shots_are_believed_that_a_whole_replay_confirms(void)
+{
+    uint64_t ns[] = {52600000, 52300000}, apart[] = {20000000, 85000000};
+    const struct store_sample shots = {.samples_ns = ns, .sample_count = 2, .sampled_ratio = 0.02}, far_apart = {.samples_ns = apart, .sample_count = 2, .sampled_ratio = 0.02};
+    CU_ASSERT_TRUE(doubt_whole_agrees(&shots, 52.8e6, 0.1));
+    CU_ASSERT_FALSE(doubt_whole_agrees(&shots, 82.9e6, 0.1));
+    CU_ASSERT_FALSE(doubt_whole_agrees(&shots, 40e6, 0.1));
+    CU_ASSERT_FALSE(doubt_whole_agrees(&shots, 0, 0.1));
+    CU_ASSERT_FALSE(doubt_whole_agrees(&far_apart, 52.5e6, 0.1));        /* their mean says nothing */
+}
+
 /* Two classes of one region that a slow minute of the capture parted. */
 static void shots_are_believed_by_a_sibling(void)
 {
@@ -123,6 +135,7 @@ static void shots_are_believed_by_a_sibling(void)
 
 static const struct unit_test tests[] = {
     {"shots that take what another class of the region took whole are believed", shots_are_believed_by_a_sibling},
+    {"and so are those that take what their own whole replay took", shots_are_believed_that_a_whole_replay_confirms},
     {"shots that lie more than a third apart are doubted", shots_apart_by_more_than_a_third},
     {"so are shots, and a single run, that take longer than is known", means_above_what_was_known},
     {"what is known at one number of threads bounds the others", what_is_known_holds_at_other_numbers_of_threads},
