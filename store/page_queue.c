@@ -52,6 +52,8 @@ struct page_queue {
     struct page_table known;
     struct block_end *ends;                        /* of written blocks */
     size_t end_count, end_capacity;
+    unsigned char *claimed;                        /* a bit for each page: page_queue_claim counted it */
+    size_t claimed_capacity;
     uint64_t flushed_bytes;                        /* of whoever appends */
     uint64_t flush_blocks;                         /* the disk begins with all that is there when so many are written */
     bool stop, failed, paused;
@@ -378,6 +380,58 @@ enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uin
     return status;
 }
 
+/* Which block has that page? */
+static size_t block_of(const struct page_queue *queue, uint64_t page)
+{
+    size_t low = 0, high = queue->end_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (queue->ends[middle].pages <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Of a block between these ends: what its pages from `first` on, before `stop`, take that are not claimed yet. All of them take what the block takes, to the byte. */
+static uint64_t pages_claim(struct page_queue *queue, struct block_end before, struct block_end after, uint64_t first, uint64_t stop)
+{
+    uint64_t sum = 0, bytes = after.bytes - before.bytes, pages = after.pages - before.pages;
+    for (uint64_t page = first; page < stop; page++) {
+        unsigned char bit = (unsigned char)(1u << page % 8);
+        uint64_t at = page - before.pages;
+        if (!(queue->claimed[page / 8] & bit))
+            sum += bytes * (at + 1) / pages - bytes * at / pages;
+        queue->claimed[page / 8] |= bit;
+    }
+    return sum;
+}
+
+static bool claims_reserve(struct page_queue *queue)
+{
+    size_t before = queue->claimed_capacity, needed = (size_t)(queue_end(queue, queue->end_count).pages / 8 + 1);
+    if (!array_reserve(&queue->claimed, &queue->claimed_capacity, needed, 1))
+        return false;
+    memset(queue->claimed + before, 0, queue->claimed_capacity - before);
+    return true;
+}
+
+uint64_t page_queue_claim(struct page_queue *queue, uint64_t first, uint64_t count)
+{
+    uint64_t bytes = 0, end = first + count;
+    pthread_mutex_lock(&queue->lock);
+    bool known = claims_reserve(queue);
+    for (size_t block = block_of(queue, first); known && first < end && block < queue->end_count; block++) {
+        struct block_end before = queue_end(queue, block), after = queue->ends[block];
+        uint64_t stop = end < after.pages ? end : after.pages;
+        bytes += pages_claim(queue, before, after, first, stop);
+        first = stop;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return bytes;
+}
+
 void page_queue_written(struct page_queue *queue, uint64_t *ret_blocks, uint64_t *ret_bytes, uint64_t *ret_pages)
 {
     pthread_mutex_lock(&queue->lock);
@@ -560,6 +614,7 @@ void page_queue_free(struct page_queue *queue)
     free(queue->free_places);
     free(queue->slots);
     free(queue->ends);
+    free(queue->claimed);
     page_table_done(&queue->known);
     pthread_cond_destroy(&queue->ready);
     pthread_cond_destroy(&queue->room);

@@ -37,6 +37,8 @@ void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
  * *ret_pages how many pages that is. */
 enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_bytes, uint64_t *ret_pages,
                                   struct pcere_error *error);
+/* What `count` pages from `first` on take of the file, of those that no call before counted: their part of their blocks. They are written. */
+uint64_t page_queue_claim(struct page_queue *queue, uint64_t first, uint64_t count);
 /* What is written now, whatever failed. */
 void page_queue_written(struct page_queue *queue, uint64_t *ret_blocks, uint64_t *ret_bytes, uint64_t *ret_pages);
 

@@ -391,8 +391,8 @@ void store_writer_flush(struct store_writer *writer);
 /* While paused, compression rests as long as there is room for what comes: a stop has the processors for itself. */
 void store_writer_pause(struct store_writer *writer, bool pause);
 
-/* Wait until every page is written, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what the
- * pages file grew by since the last codelet. PCERE_USAGE: the codelet breaks a rule of docs/format/store.md, which the message
+/* Wait until every page is written, then write the codelet whole. *ret_name (malloc) is its name; *ret_stored_bytes is what
+ * those of its pages take there that no codelet before has. PCERE_USAGE: the codelet breaks a rule of docs/format/store.md, which the message
  * says; nothing is written. */
 enum pcere_status store_writer_codelet(struct store_writer *writer, const struct store_codelet *codelet, char **ret_name,
                                        uint64_t *ret_stored_bytes, struct pcere_error *error);

@@ -37,7 +37,6 @@ struct store_writer {
     char *manifest_text;                           /* as last written */
     size_t manifest_bytes;
     bool manifest_given;
-    uint64_t counted_bytes;                        /* of `pages`, that some codelet was told it added */
     pthread_mutex_t writing;                       /* one codelet or manifest at a time; guards all above */
 
     pthread_t scribe;
@@ -81,7 +80,6 @@ static enum pcere_status write_pages_header(struct store_writer *writer, struct 
     if (status)
         return status;
     writer->files.pages_bytes = sizeof header;
-    writer->counted_bytes = sizeof header;
     writer->pages = openat(writer->staging.directory, "pages", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     return writer->pages < 0 ? pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot open 'pages'") : PCERE_OK;
 }
@@ -153,6 +151,23 @@ static enum pcere_status write_codelet_file(const struct store_writer *writer, c
     return file_publish(writer->staging.directory, path, &stage, false, "codelet.write", status, error);
 }
 
+static uint64_t runs_claim(struct store_writer *writer, const struct store_run *runs, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].page != STORE_PAGE_ZERO)
+            bytes += page_queue_claim(writer->queue, runs[i].page, runs[i].count);
+    return bytes;
+}
+
+/* What no codelet before it has of its pages. */
+static uint64_t codelet_claim(struct store_writer *writer, const struct store_codelet *codelet)
+{
+    return runs_claim(writer, codelet->before, codelet->before_count) + runs_claim(writer, codelet->after, codelet->after_count)
+           + runs_claim(writer, codelet->made, codelet->made_count) + runs_claim(writer, codelet->contents, codelet->content_count)
+           + runs_claim(writer, codelet->externals, codelet->external_count);
+}
+
 /* With `writing` held: the codelet's file, once the first `blocks` blocks are in `pages`. */
 static enum pcere_status write_codelet(struct store_writer *writer, const struct store_codelet *codelet, uint64_t blocks,
                                        char **ret_name, uint64_t *ret_stored_bytes, struct pcere_error *error)
@@ -180,9 +195,7 @@ static enum pcere_status write_codelet(struct store_writer *writer, const struct
         free(name);
         return status;
     }
-    *ret_stored_bytes = bytes > writer->counted_bytes ? bytes - writer->counted_bytes : 0;
-    if (bytes > writer->counted_bytes)
-        writer->counted_bytes = bytes;
+    *ret_stored_bytes = codelet_claim(writer, codelet);
     *ret_name = name;
     return PCERE_OK;
 }

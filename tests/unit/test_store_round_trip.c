@@ -211,7 +211,9 @@ static void test_known_and_zero_pages_cost_nothing(void)
     CU_ASSERT_EQUAL(first[2], 1);
     CU_ASSERT_EQUAL(first[3], 0);
     CU_ASSERT_EQUAL(memcmp(first, second, sizeof first), 0);
-    struct store_codelet codelet = {.region = (char[]){"r"}, .invocation = 1};
+    struct store_mapping mapping = {SAMPLE_ADDRESS, SAMPLE_ADDRESS + 4 * SAMPLE_PAGE, 3, STORE_ROLE_HEAP, "x"};
+    struct store_run runs[] = {{SAMPLE_ADDRESS, STORE_PAGE_ZERO, 1}, {SAMPLE_ADDRESS + SAMPLE_PAGE, 0, 2}, {SAMPLE_ADDRESS + 3 * SAMPLE_PAGE, 0, 1}};
+    struct store_codelet codelet = {.region = (char[]){"r"}, .invocation = 1, .mappings = &mapping, .mapping_count = 1, .before = runs, .before_count = 3};
     char *name;
     uint64_t stored;
     CU_ASSERT_EQUAL(store_writer_codelet(made.writer, &codelet, &name, &stored, NULL), PCERE_OK);
@@ -237,6 +239,33 @@ static void note_done(void *context, const char *name, uint64_t stored_bytes, co
     }
 }
 
+/* Whichever codelet is written first, and though all pages were there before. */
+static void test_each_codelet_counts_what_it_added(void)
+{
+    struct sample_store made;
+    sample_store_make(&made, 0, false);
+    unsigned char *data = calloc(100, SAMPLE_PAGE);
+    uint64_t pages[100];
+    for (unsigned i = 0; i < 100; i++)
+        memset(data + i * SAMPLE_PAGE, (int)i + 1, SAMPLE_PAGE / 2);
+    CU_ASSERT_EQUAL(store_writer_pages(made.writer, data, 100, pages, NULL), PCERE_OK);
+    struct store_mapping mapping = {SAMPLE_ADDRESS, SAMPLE_ADDRESS + 100 * SAMPLE_PAGE, 3, STORE_ROLE_HEAP, "x"};
+    uint64_t stored[4], ends[] = {60, 100, 100, 100}, starts[] = {0, 50, 10, 10};
+    for (unsigned i = 0; i < 4; i++) {
+        struct store_run run = {SAMPLE_ADDRESS, starts[i], ends[i] - starts[i]};
+        struct store_codelet codelet = {.region = (char[]){"r"}, .invocation = i + 1, .mappings = &mapping, .mapping_count = 1, .before = &run, .before_count = i < 3};
+        char *name;
+        CU_ASSERT_EQUAL(store_writer_codelet(made.writer, &codelet, &name, &stored[i], NULL), PCERE_OK);
+        free(name);
+    }
+    CU_ASSERT_TRUE(stored[0] > 0 && stored[1] > 0);
+    CU_ASSERT_EQUAL(stored[2], 0);
+    CU_ASSERT_EQUAL(stored[3], 0);
+    CU_ASSERT_TRUE(3 * stored[1] > stored[0] && stored[1] < stored[0]);        /* 60 pages, and 40 */
+    free(data);
+    sample_store_done(&made);
+}
+
 static void test_background_codelets_come_in_order(void)
 {
     struct sample_store made;
@@ -246,7 +275,11 @@ static void test_background_codelets_come_in_order(void)
         unsigned char *data = sample_pages(500, (unsigned)i);
         uint64_t *pages = calloc(500, sizeof *pages);
         CU_ASSERT_EQUAL(store_writer_pages(made.writer, data, 500, pages, NULL), PCERE_OK);
-        struct store_codelet codelet = {.region = strdup("r"), .invocation = i};
+        struct store_codelet codelet = {.region = strdup("r"), .invocation = i, .mappings = calloc(1, sizeof *codelet.mappings), .mapping_count = 1,
+                                        .before = calloc(500, sizeof *codelet.before), .before_count = 500};
+        codelet.mappings[0] = (struct store_mapping){SAMPLE_ADDRESS, SAMPLE_ADDRESS + 500 * SAMPLE_PAGE, 3, STORE_ROLE_HEAP, "x"};
+        for (size_t k = 0; k < 500; k++)
+            codelet.before[k] = (struct store_run){SAMPLE_ADDRESS + k * SAMPLE_PAGE, pages[k], 1};
         CU_ASSERT_EQUAL(store_writer_codelet_async(made.writer, &codelet, note_done, &record, NULL), PCERE_OK);
         CU_ASSERT_PTR_NULL(codelet.region);
         free(data);
@@ -402,6 +435,7 @@ static const struct unit_test tests[] = {
     {"the program comes back, readable by its owner only", test_program_comes_back},
     {"samples come back in order", test_samples_come_back},
     {"known pages and zero pages cost nothing", test_known_and_zero_pages_cost_nothing},
+    {"each codelet is told what it added, in whatever order codelets are written", test_each_codelet_counts_what_it_added},
     {"codelets written in the background come in order", test_background_codelets_come_in_order},
     {"many callers agree on page numbers", test_many_callers_agree_on_page_numbers},
     {"a paused writer takes more than it has room for", test_paused_writer_takes_more_than_it_has_room_for},
