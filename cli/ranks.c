@@ -32,13 +32,28 @@ static const char *rank_word(void)
     return NULL;
 }
 
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+/* Is the rank a number in it, put there by a script? Then no other process has that name. */
+static bool names_rank(const char *output, const char *rank)
+{
+    size_t length = strlen(rank);
+    for (const char *at = output; (at = strstr(at, rank)); at++)
+        if ((at == output || !is_digit(at[-1])) && !is_digit(at[length]))
+            return true;
+    return false;
+}
+
 enum pcere_status cli_rank_output(const char *output, const char *program, const char *suffix, char **ret_path, struct pcere_error *error)
 {
     const char *rank = rank_word(), *mark = output ? strstr(output, "%r") : NULL, *slash = strrchr(program, '/');
     struct text path = {0};
     char hint[128];
     snprintf(hint, sizeof hint, "%%r stands for the rank: -o NAME.%%r%s; without -o each process has one of its own, too", suffix);
-    if (output && !mark && rank && cli_has_siblings())
+    if (output && !mark && rank && cli_has_siblings() && !names_rank(output, rank))
         return pcere_fail(error, PCERE_USAGE, 0, hint, "several processes cannot write '%.300s'", output);
     if (mark)
         text_addf(&path, "%.*s%s%s", (int)(mark - output), output, rank ? rank : "0", mark + 2);

@@ -124,6 +124,8 @@ ranks_hold() {
     done
     run "$start" -n 2 "$PCERE" capture --runs 2 --force ./caught; [ "$status" != 0 ] && status=2
     says "a rank that is to be run again by itself" 2 err 'cannot be run again by itself'
+    run "$start" -n 2 sh -c '"$0" capture -o "by-${OMPI_COMM_WORLD_RANK:-$PMI_RANK}.pcere" ./caught' "$PCERE"; says "a script may put the rank into the name itself" 0
+    is "each has its store" "$(echo by-*.pcere)" "by-0.pcere by-1.pcere"
     run "$start" -n 2 "$PCERE" capture -o one.pcere ./caught; [ "$status" != 0 ] && status=2
     says "two ranks and one store" 2 err "several processes cannot write 'one.pcere'" err '%r stands for the rank'
 
