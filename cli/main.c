@@ -170,12 +170,27 @@ static enum pcere_status environment_hand_over(struct pcere_error *error)
     return status;
 }
 
+/* Damaged lines of samples are passed by; that is told once, after all that the others are good for. It is the failure unless there is another one. */
+static enum pcere_status samples_look(const struct cli *cli, enum pcere_status status, struct pcere_error *error)
+{
+    struct pcere_error damage;
+    if (!cli->store || store_samples_whole(cli->store, &damage) == PCERE_OK || strcmp(damage.message, error->message) == 0)
+        return status;
+    if (status == PCERE_OK) {
+        *error = damage;
+        return PCERE_DATA;
+    }
+    fflush(stdout);
+    cli_error_print(cli, &damage);
+    return status;
+}
+
 static int verb_main(struct cli *cli, int count, char **arguments)
 {
     struct pcere_error error = {0};
     enum pcere_status status = environment_hand_over(&error);
     if (status == PCERE_OK)
-        status = verb_run(cli, count, arguments, &error);
+        status = samples_look(cli, verb_run(cli, count, arguments, &error), &error);
     if (status == PCERE_SYSTEM && error.errnum == EPIPE) {
         status = PCERE_NO;                  /* the reader had enough, as with `pcere regions | head` */
         cli->signal = SIGPIPE;

@@ -15,7 +15,7 @@ struct scalings {
     double *ratios;
 };
 
-static enum pcere_status scalings_load(const struct store *store, const struct store_sample *like, struct scalings *scalings, struct pcere_error *error)
+static enum pcere_status scalings_load(struct store *store, const struct store_sample *like, struct scalings *scalings, struct pcere_error *error)
 {
     size_t sample_count, series_count, most = 1;
     const struct store_manifest *manifest = store_manifest(store);

@@ -33,7 +33,7 @@ enum pcere_status spread_append(const struct store *store, const struct capture_
     return status;
 }
 
-enum pcere_status spread_load(const struct store *store, struct spread *spread, struct pcere_error *error)
+enum pcere_status spread_load(struct store *store, struct spread *spread, struct pcere_error *error)
 {
     *spread = (struct spread){.manifest = store_manifest(store), .host_name = host_described_name(store_manifest(store)->host)};
     enum pcere_status status = store_samples_load(store, &spread->samples, &spread->sample_count, error);

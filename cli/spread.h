@@ -23,7 +23,7 @@ struct spread {
 enum pcere_status spread_append(const struct store *store, const struct capture_result *result, struct pcere_error *error);
 
 /* What the store holds of runs on the machine of its capture. spread_done it also after a failure. */
-enum pcere_status spread_load(const struct store *store, struct spread *spread, struct pcere_error *error);
+enum pcere_status spread_load(struct store *store, struct spread *spread, struct pcere_error *error);
 void spread_done(struct spread *spread);
 
 /* A sentence or two; nothing where there are no such runs. */

@@ -18,6 +18,7 @@ struct matrix {                      /* P(A_i, C_j): algorithms, thread counts *
     size_t algorithm_count, thread_count;
     uint32_t *threads;
     char *arch;
+    struct pcere_error damage;       /* the first store's whose samples have a damaged line */
 };
 
 struct choice { size_t best, replayed_best; bool judged; double regret_ratio; };     /* judged: all algorithms were replayed with these threads */
@@ -90,6 +91,9 @@ static enum pcere_status algorithm_add(struct cli *cli, const struct choose_word
         status = pcere_fail_memory(error, "a name");
     matrix->algorithm_count += !status;
     prediction_done(&prediction);
+    struct pcere_error damage;
+    if (!status && !matrix->damage.status && store_samples_whole(cli->store, &damage) != PCERE_OK)
+        pcere_fail(&matrix->damage, damage.status, 0, damage.hint, "'%.100s': %s", path, damage.message);
     store_close(cli->store);
     cli->store = NULL;
     return status;
@@ -180,6 +184,10 @@ static enum pcere_status choose_verb(struct cli *cli, void *raw, struct pcere_er
         status = matrix_document(cli->document, &matrix, error);
     else if (!status)
         matrix_print(&matrix);
+    if (!status && matrix.damage.status) {
+        *error = matrix.damage;
+        status = PCERE_DATA;
+    }
     matrix_done(&matrix);
     return status;
 }

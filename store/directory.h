@@ -10,6 +10,12 @@
 /* Descriptor of an open store's directory. */
 int store_directory(const struct store *store);
 
+struct samples_damage {
+    size_t lines;                    /* of samples.jsonl that the last load passed by */
+    struct pcere_error first;        /* what is wrong with the first of them */
+};
+struct samples_damage *store_samples_damage(struct store *store);
+
 bool store_has_program(const struct store *store);
 bool store_has_invocations(const struct store *store);
 /* Codelets that are there, sorted, whether or not the manifest names them. */

@@ -297,17 +297,26 @@ static enum pcere_status sample_decode(const char *line, size_t bytes, const cha
 }
 
 /* A line that is whole but for its newline was not torn by a kill if something else stands there: that byte is damaged. */
-static enum pcere_status check_torn_line(const char *line, size_t bytes, struct pcere_error *error)
+static enum pcere_status check_torn_line(const char *line, size_t bytes, const char *where, struct pcere_error *error)
 {
     if (check_verify(line, bytes - 1, "}", "", NULL))
         return PCERE_OK;
-    return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the last line of '" SAMPLES_FILE "' is damaged");
+    return pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "%s is damaged: it has no end", where);
 }
 
-enum pcere_status store_samples_load(const struct store *store, struct store_sample **ret_samples, size_t *ret_count,
+static void damage_note(struct samples_damage *damage, const struct pcere_error *error)
+{
+    if (!damage->lines++)
+        damage->first = *error;
+}
+
+enum pcere_status store_samples_load(struct store *store, struct store_sample **ret_samples, size_t *ret_count,
                                      struct pcere_error *error)
 {
     void *data;
+    struct pcere_error wrong;
+    struct samples_damage *damage = store_samples_damage(store);
+    *damage = (struct samples_damage){0};
     size_t bytes, count = 0, capacity = 0, number = 0;
     struct store_sample *samples = NULL;
     enum pcere_status status = file_read(store_directory(store), SAMPLES_FILE, STORE_SAMPLES_BYTES_MOST, &data, &bytes, error);
@@ -316,18 +325,22 @@ enum pcere_status store_samples_load(const struct store *store, struct store_sam
     const char *at = data, *end = at + bytes;
     while (at < end && !status) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
-        if (!newline) {
-            status = check_torn_line(at, (size_t)(end - at), error);
-            break;
-        }
         char where[64];
         snprintf(where, sizeof where, "line %zu of '" SAMPLES_FILE "'", ++number);
         if (!array_reserve(&samples, &capacity, count + 1, sizeof *samples))
             status = pcere_fail_memory(error, "the samples");
+        else if (!newline)
+            status = check_torn_line(at, (size_t)(end - at), where, &wrong);
         else
-            status = sample_decode(at, (size_t)(newline + 1 - at), where, &samples[count], error);
-        count += !status;
-        at = newline + 1;
+            status = sample_decode(at, (size_t)(newline + 1 - at), where, &samples[count], &wrong);
+        count += newline && !status;
+        if (status == PCERE_DATA) {
+            damage_note(damage, &wrong);
+            status = PCERE_OK;
+        } else if (status) {
+            pcere_fail_memory(error, "the samples");
+        }
+        at = newline ? newline + 1 : end;
     }
     free(data);
     if (status) {

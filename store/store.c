@@ -20,11 +20,30 @@ struct store {
     struct store_manifest manifest;
     struct manifest_files files;
     struct page_file *pages;
+    struct samples_damage samples_damage;
 };
 
 int store_directory(const struct store *store)
 {
     return store->directory;
+}
+
+struct samples_damage *store_samples_damage(struct store *store)
+{
+    return &store->samples_damage;
+}
+
+enum pcere_status store_samples_whole(const struct store *store, struct pcere_error *error)
+{
+    const struct samples_damage *damage = &store->samples_damage;
+    char more[48] = "";
+    if (!damage->lines)
+        return PCERE_OK;
+    if (damage->lines > 1)
+        snprintf(more, sizeof more, ", and %zu more line%s", damage->lines - 1, damage->lines == 2 ? " is damaged" : "s are");
+    return pcere_fail(error, PCERE_DATA, 0, damage->lines > 1 ? "the other lines hold: delete the damaged ones, and measure again what they held"
+                                                              : "the other lines hold: delete this one, and measure again what it held",
+                      "%s%s", damage->first.message, more);
 }
 
 bool store_has_program(const struct store *store)
@@ -343,6 +362,9 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
         status = store_samples_load(store, &samples, &count, error);
     if (!status) {
         store_samples_free(samples, count);
+        status = store_samples_whole(store, error);
+    }
+    if (!status) {
         struct store_series *series;
         status = store_invocations_load(store, &series, &count, error);
         if (!status)

@@ -509,10 +509,12 @@ struct store_sample {            /* one line of samples.jsonl */
 void store_sample_done(struct store_sample *sample);
 /* Append one line, atomically (one write with O_APPEND under a lock), with its checksum. */
 enum pcere_status store_sample_append(const struct store *store, const struct store_sample *sample, struct pcere_error *error);
-/* All samples; a damaged line is PCERE_DATA naming its number (an unfinished last line without newline is ignored: a killed
- * writer). */
-enum pcere_status store_samples_load(const struct store *store, struct store_sample **ret_samples, size_t *ret_count,
+/* All samples whose lines are whole, in the file's order; what is damaged is passed by, and told by store_samples_whole. (An unfinished
+ * last line without newline is no damage: a killed writer.) PCERE_DATA: there is no such file. */
+enum pcere_status store_samples_load(struct store *store, struct store_sample **ret_samples, size_t *ret_count,
                                      struct pcere_error *error);
+/* PCERE_DATA naming the lines that the last store_samples_load of this store passed by; PCERE_OK where there was none, or nothing was loaded. */
+enum pcere_status store_samples_whole(const struct store *store, struct pcere_error *error);
 void store_samples_free(struct store_sample *samples, size_t count);
 
 #endif

@@ -52,6 +52,45 @@ static void flip_every_byte(const char *name)
     free(data);
 }
 
+/* Each line for itself: the others are loaded, and which one was not is told. */
+static void test_damaged_sample_is_passed_by(void)
+{
+    char path[400];
+    size_t bytes, count, lines = 0, sound;
+    struct store_sample *samples;
+    struct pcere_error error = {0};
+    store_file_path(path, "samples.jsonl");
+    unsigned char *data = sample_read(path, &bytes);
+    struct store *store = sample_store_open(&made);
+    CU_ASSERT_EQUAL(store_samples_whole(store, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(store_samples_load(store, &samples, &sound, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(store_samples_whole(store, NULL), PCERE_OK);
+    store_samples_free(samples, sound);
+    CU_ASSERT_TRUE_FATAL(sound > 1);
+    for (size_t at = 0; at < bytes; at++) {
+        char words[32];
+        if (at && data[at - 1] != '\n')
+            continue;
+        data[at + 20] ^= 1;
+        sample_write(path, data, bytes);
+        data[at + 20] ^= 1;
+        CU_ASSERT_EQUAL_FATAL(store_samples_load(store, &samples, &count, &error), PCERE_OK);
+        CU_ASSERT_EQUAL(count, sound - 1);
+        CU_ASSERT_EQUAL(store_samples_whole(store, &error), PCERE_DATA);
+        snprintf(words, sizeof words, "line %zu of", ++lines);
+        CU_ASSERT_PTR_NOT_NULL(strstr(error.message, words));
+        CU_ASSERT_TRUE(*error.hint);
+        store_samples_free(samples, count);
+    }
+    CU_ASSERT_EQUAL(lines, sound);
+    sample_write(path, data, bytes);
+    CU_ASSERT_EQUAL_FATAL(store_samples_load(store, &samples, &count, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(store_samples_whole(store, NULL), PCERE_OK);
+    store_samples_free(samples, count);
+    store_close(store);
+    free(data);
+}
+
 /* What is lost at a line's end of the samples, or within the last line, is what a killed writer leaves: allowed. */
 static void truncate_to_every_length(const char *name)
 {
@@ -363,6 +402,7 @@ static const struct unit_test tests[] = {
     {"pages of any other length are refused", test_pages_cuts},
     {"a codelet of any other length is refused", test_codelet_cuts},
     {"a torn last line of the samples is passed over", test_samples_cuts},
+    {"a damaged line of the samples leaves the others", test_damaged_sample_is_passed_by},
     {"invocations of any other length are refused", test_invocations_cuts},
     {"a program of any other length is refused", test_program_cuts},
     {"bytes behind the end of a file are refused", test_appended_bytes},
