@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct report_words { const char *output, *format; };
+struct report_words { const char *output, *format; bool force; };
 
 typedef enum pcere_status report_write_fn(const json_t *document, FILE *out, const char *name, struct pcere_error *error);
 
@@ -250,6 +250,22 @@ static mode_t usual_mode(void)
     return 0666 & ~mask;
 }
 
+/* A report is made anew as often as somebody wants; what is no report of ours is somebody's. */
+static enum pcere_status output_look(const char *path, bool force, struct pcere_error *error)
+{
+    char head[REPORT_HEAD_BYTES];
+    struct stat there;
+    if (force || stat(path, &there) != 0 || !S_ISREG(there.st_mode) || !there.st_size)
+        return PCERE_OK;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = descriptor < 0 ? 0 : pread(descriptor, head, sizeof head, 0);
+    if (descriptor >= 0)
+        close(descriptor);
+    if (bytes > 0 && report_is_one(head, (size_t)bytes))
+        return PCERE_OK;
+    return pcere_fail(error, PCERE_USAGE, 0, "--force replaces it, -o FILE names another", "'%.300s' is there, and is no report", path);
+}
+
 /* Whole or not at all; what is no regular file (a pipe, /dev/stdout) is written as it is. */
 static enum pcere_status file_write(const char *path, report_write_fn *write, const json_t *document, struct pcere_error *error)
 {
@@ -282,13 +298,16 @@ static enum pcere_status report_run(struct cli *cli, void *raw, struct pcere_err
         return pcere_fail(error, PCERE_USAGE, 0, "html, json, csv or extrap", "there is no format '%.50s'", format);
     if (cli->json && !json)
         return pcere_fail(error, PCERE_USAGE, 0, "leave one of them out", "--json and --format %s contradict each other", format);
-    enum pcere_status status = cli_document_begin(cli, error);
+    const bool to_file = words->output && strcmp(words->output, "-") != 0;
+    enum pcere_status status = to_file ? output_look(words->output, words->force, error) : PCERE_OK;
+    if (status == PCERE_OK)
+        status = cli_document_begin(cli, error);
     struct report report = {.cli = cli, .document = cli->document};
     if (status == PCERE_OK)
         status = document_fill(&report, error);
     if (status != PCERE_OK)
         return status;
-    if (words->output && strcmp(words->output, "-") != 0) {
+    if (to_file) {
         status = file_write(words->output, write, cli->document, error);
         if (status == PCERE_OK && !cli->json)
             cli_note(cli, "wrote %s", words->output);
@@ -300,7 +319,8 @@ static enum pcere_status report_run(struct cli *cli, void *raw, struct pcere_err
 }
 
 static const struct cli_option options[] = {
-    {"output", 'o', CLI_TEXT, offsetof(struct report_words, output), "FILE", "The file to write; standard output if not given, or if it is -.", 0, 0},
+    {"output", 'o', CLI_TEXT, offsetof(struct report_words, output), "FILE", "The file to write; standard output if not given, or if it is -. An older report is replaced.", 0, 0},
+    {"force", 0, CLI_FLAG, offsetof(struct report_words, force), NULL, "Replace a file that is no report, too.", 0, 0},
     {"format", 0, CLI_TEXT, offsetof(struct report_words, format), "NAME",
      "html: one page that needs nothing else (default). csv: a line a region and thread count. json: all of it. extrap: JSON lines for Extra-P.", 0, 0},
 };

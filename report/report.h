@@ -9,6 +9,8 @@
 #include "core/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* One HTML file that needs nothing else: styles, script, Chart.js and the document are in it, and nothing is loaded from anywhere. Whatever
@@ -23,5 +25,9 @@ enum pcere_status report_write_csv(const json_t *document, FILE *out, const char
  * for each repetition of each real run and of each prediction (metric "predicted_time"). `params` of one file are of one machine: that of
  * the document's first prediction. PCERE_DATA: there is neither a prediction nor a real run. */
 enum pcere_status report_write_extrap(const json_t *document, FILE *out, const char *name, struct pcere_error *error);
+
+/* Does a file that begins with these bytes hold what one of these wrote, or the document itself? Its first REPORT_HEAD_BYTES tell. */
+enum { REPORT_HEAD_BYTES = 1024 };
+bool report_is_one(const char *head, size_t bytes);
 
 #endif

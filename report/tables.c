@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TABLE_BEGINS "region,file,line,status,reason,invocations,"
+
 static enum pcere_status written(FILE *out, const char *name, struct pcere_error *error)
 {
     if (fflush(out) != 0 || ferror(out))
@@ -130,7 +132,7 @@ static void point_lines(FILE *out, const json_t *document, const json_t *predict
 
 enum pcere_status report_write_csv(const json_t *document, FILE *out, const char *name, struct pcere_error *error)
 {
-    fputs("region,file,line,status,reason,invocations,classes,in_vivo_ns,share_ratio,arch,flags,settings,threads,basis,predicted_ns,low_ns,high_ns,"
+    fputs(TABLE_BEGINS "classes,in_vivo_ns,share_ratio,arch,flags,settings,threads,basis,predicted_ns,low_ns,high_ns,"
           "real_ns,not_replayed_ns,missing_ns\r\n", out);
     size_t i, j;
     json_t *prediction, *point, *region;
@@ -286,4 +288,20 @@ enum pcere_status report_write_extrap(const json_t *document, FILE *out, const c
         status = pcere_fail(error, PCERE_DATA, 0, "run 'pcere replay --threads 1,2,4' or 'pcere predict --threads 1,2,4 --measure' first",
                             "there is no prediction and no real run to write");
     return status;
+}
+
+bool report_is_one(const char *head, size_t bytes)
+{
+    static const struct { const char *words; bool first; } marks[] = {
+        {"<meta name=\"generator\" content=\"pcere report\">", false},
+        {"\"schema\": \"pcere.report/", false},
+        {TABLE_BEGINS, true},
+        {"{\"params\":{\"p\":", true},
+    };
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const char *found = memmem(head, bytes, marks[i].words, strlen(marks[i].words));
+        if (found && (found == head || !marks[i].first))
+            return true;
+    }
+    return false;
 }

@@ -79,6 +79,20 @@ says "a full disk is an error" 5
 cp report.html before.html
 PCERE_FAULTS=report.write:2:ENOSPC run "$PCERE" report -o report.html
 holds "a report that cannot be written leaves the old one" cmp report.html before.html
+for format in html csv json extrap; do
+    "$PCERE" report -q --format $format -o again
+    run "$PCERE" report -q --format $format -o again; says "a report ($format) is made anew in its place" 0
+    rm again
+done
+run "$PCERE" report -o report.html --format csv; says "also as another kind" 0
+: >empty; run "$PCERE" report -q -o empty; says "and in an empty file" 0
+for other in work work.c work.pcere/manifest.json work.pcere/samples.jsonl; do
+    cp "$other" kept
+    run "$PCERE" report -o "$other"; says "$other is no report" 2 err "'$other' is there, and is no report" err 'hint: --force replaces it'
+    holds "and stays as it was" cmp "$other" kept
+done
+run "$PCERE" report -o work.pcere; says "nor is a directory" 5 err "cannot write 'work.pcere': Is a directory"
+run "$PCERE" report --force -o kept; says "what is no report is replaced where that is asked for" 0 err 'wrote kept'
 printf 'x' >>work.pcere/invocations.json
 run "$PCERE" report
 says "a damaged store is refused" 4 err "invocations.json"
