@@ -15,6 +15,8 @@ static const char *usual_hint(int errnum)
     case EAGAIN: return "raise the limits of processes, threads and memory: see 'ulimit -u', 'ulimit -v' and those of the container";
     case ENOSPC: case EDQUOT: return "free some space there, or choose another place";
     case EROFS: return "choose a directory that can be written";
+    case EACCES: return "'ls -ld' tells who may: ask its owner, or choose another place";
+    case ENAMETOOLONG: return "choose a place with a shorter path";
     case EFBIG: return "raise the limit of file sizes: ulimit -f unlimited";
     default: return "";
     }

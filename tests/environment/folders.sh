@@ -17,6 +17,11 @@ run "$PCERE" capture -q -o '100%.pcere' ./solver; says "a store with a sign that
 run "$PCERE" verify --json '100%.pcere'; says "is told by it" 2
 is "with a hint" "$(json '.codelets[0].reason // .error.message' | grep -c "has a '%' in it")" 1
 
+mkdir -p deep && cd deep
+for ((i = 0; i < 120; i++)); do mkdir "$(printf 'deep%.0s' {1..10})" && cd "$_" || exit 1; done
+cp "$work/solver" . && run "$PCERE" capture ./solver; says "a path that no system call takes" 2 err 'File name too long' err '^hint: choose a place with a shorter path'
+cd "$work" && rm -rf deep
+
 # ---- surroundings ------------------------------------------------------------------------------------------------------------------
 whole "without HOME" ./solver '^residual' env -u HOME
 whole "with TMPDIR leading nowhere" ./solver '^residual' env TMPDIR=/nowhere/at/all

@@ -27,6 +27,10 @@ is "written pages are tracked for them as for root" "$(json .tracking)" "$tracke
 is "all files of the store are theirs alone" "$(find solver.pcere -perm /077 | wc -l)" 0
 run "${ordinary[@]}" "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$("${ordinary[@]}" "$PCERE" version --plugin)" solver.c -o compiled; says "they compile with the plugin" 0
 run "${ordinary[@]}" "$PCERE" check; says "pcere check finds all that is needed" 0 out '^ok +ptrace'
+mkdir -p locked && chmod 555 locked
+run "${ordinary[@]}" "$PCERE" capture -o locked/solver.pcere ./solver; says "where they may not write, they are told what to do" 5 err "cannot make the store 'solver.pcere': Permission denied" err '^hint: .*choose another place'
+mkdir -p secret && cp solver secret/ && chmod 111 secret/solver && [ ${#ordinary[@]} -eq 0 ] || chown 0 secret/solver
+run "${ordinary[@]}" "$PCERE" capture secret/solver; says "and where they may not read" 5 err "cannot read 'secret/solver': Permission denied" err '^hint: .*ask its owner'
 
 # Yama's first level lets a process trace its descendants: the program is the tracer's child.
 run "${ordinary[@]}" "$PCERE" capture -q ./parent; says "the program is a child of the process that traces it" 0 out '^parent pcere$'
