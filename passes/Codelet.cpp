@@ -156,6 +156,8 @@ void prepareCodelet(Module &M, bool Retarget, unsigned FastMath, StringRef Vecto
                           ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), E.Words.size())),
                           ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), static_cast<uint64_t>(E.Path)))};
     R.Microtask->setMetadata(RegionMetadata, MDNode::get(Context, Fields));
+    if (E.Path == PCERE_PATH_SERIALIZED && !isOnlySerial(Table, E))
+      appendToCompilerUsed(M, {R.Microtask}); // where `if` is found to be false its code goes into the function around it, and here into nothing; the fork has its address as well
     if (R.Microtask->hasLocalLinkage() && isOnlySerial(Table, E)) {
       R.Microtask->setLinkage(GlobalValue::ExternalLinkage);
       R.Microtask->setVisibility(GlobalValue::HiddenVisibility);

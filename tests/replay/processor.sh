@@ -4,6 +4,8 @@ source "$(dirname "$0")/common.sh"
 flags=-O2
 program processor processor.c
 captured processor
+run "$PCERE" verify processor.pcere
+says "all of them run on the program's own processor, also one that is always entered without the runtime" 0 out 'enclosing@processor.c:[0-9]+ #1 .*identical'
 run "$PCERE" verify processor.pcere --target vax --sysroot .
 says "a processor that PCERE does not know is refused" 2 err "--target 'vax'" err 'hint: aarch64'
 run "$PCERE" verify processor.pcere --target aarch64
@@ -29,7 +31,7 @@ there=(--target aarch64 --sysroot "$SYSROOT")
 run "$PCERE" verify processor.pcere "${there[@]}" --json
 says "codelets are rebuilt for AArch64" 3
 holds "as its executables are" grep -q 'aarch64' <(file processor.pcere/build/*/codelet)
-is "memory behind regions in plain C is the same bit for bit" "$(json '[.codelets[] | select(.identical) | .region | sub("@.*"; "")] | join(" ")')" "moved called main"
+is "memory behind regions in plain C is the same bit for bit" "$(json '[.codelets[] | select(.identical) | .region | sub("@.*"; "")] | join(" ")')" "moved called enclosing enclosing main"
 is "others are refused" "$(json '[.codelets[] | select(.reason) | .region | sub("@.*"; "")] | join(" ")')" "assembled packed widened"
 reason() { json ".codelets[] | select(.region | startswith(\"$1@\")) | .reason"; }
 holds "for their inline assembly" grep -q 'uses inline assembly (bswapq' <<<"$(reason assembled)"

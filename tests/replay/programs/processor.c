@@ -68,6 +68,19 @@ static double widened(void)
     return total;
 }
 
+/* One region enters by a call of the runtime, one could. */
+static double enclosing(int some)
+{
+    double wide = 1;
+#pragma omp parallel for
+    for (int i = 0; i < COUNT; i++)
+        values[i] += 0.5;
+#pragma omp parallel for if (some > COUNT)
+    for (int i = 0; i < COUNT; i++)
+        values[i] *= 1.5;
+    return wide * values[some];
+}
+
 int main(void)
 {
     struct particle *all = calloc(COUNT, sizeof *all);
@@ -81,7 +94,7 @@ int main(void)
     called();
     assembled();
     packed();
-    total += widened();
+    total += widened() + enclosing(3);
 #pragma omp parallel for
     for (int i = 0; i < COUNT; i++) {
         text[i] = (char)(i % 26 + 'a');
