@@ -115,6 +115,8 @@ struct StartPass : PassInfoMixin<StartPass> {
         pcere::changeProcessor(M);
       pcere::dropLinkersAssembly(M);
       pcere::prepareCodelet(M, Retarget, FastMath, VectorWidth);
+      if (OtherProcessor)
+        pcere::refuseForeign(M);
       if (Schedules)
         pcere::askForSchedules(M);
       pcere::watchIterations(M, countMode(M.getContext(), false));

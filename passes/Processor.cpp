@@ -1,21 +1,25 @@
 //===- passes/Processor.cpp - a captured unit is made ready for another processor than the program's ------------------------===//
 //
 // Types, sizes and layouts are those of the program, and agree with the other processor's but for what is listed here. A function that holds what does not
-// is replaced by one that ends the codelet with the reason: other regions are none the worse for it.
+// is replaced by one that ends the codelet with the reason: other regions are none the worse for it, nor are those that it enters.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "Compatible.h"
 #include "Stages.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
 namespace pcere {
+
+static constexpr const char *RefusalMetadata = "pcere.refusal"; ///< on a function that cannot be had on the other processor: why
 
 static bool holds(Type *T, function_ref<bool(Type *)> Is) {
   return Is(T) || any_of(T->subtypes(), [&](Type *Inner) { return holds(Inner, Is); });
@@ -78,13 +82,39 @@ static std::string foreignPart(const Function &F) {
   return "";
 }
 
+/// What a function refers to that is to go stays without it: the regions that it enters, what it calls, since regions may be there, too, and functions that it may have put
+/// into memory. What it writes to does not hold its first value for good.
+static void keepUsed(Function &F, SmallSetVector<GlobalValue *, 16> &Kept) {
+  SmallVector<Constant *, 32> Open;
+  SmallPtrSet<Constant *, 32> Seen;
+  for (Instruction &I : instructions(F))
+    for (Value *Operand : I.operands())
+      if (auto *C = dyn_cast<Constant>(Operand))
+        Open.push_back(C);
+  while (!Open.empty()) {
+    Constant *C = Open.pop_back_val();
+    if (!Seen.insert(C).second)
+      continue;
+    const auto *V = dyn_cast<GlobalVariable>(C);
+    if (auto *Used = dyn_cast<GlobalValue>(C); Used && Used != &F && (Used->hasLocalLinkage() || Used->hasLinkOnceLinkage()) && !(V && (V->isConstant() || !V->hasName())))
+      Kept.insert(Used);
+    if (!isa<Function>(C))
+      for (Value *Part : C->operands())
+        Open.push_back(cast<Constant>(Part));
+  }
+}
+
 /// Its type may be one that the other processor does not have: then nothing is left of it, and callers end before they call it.
-static void replaceBody(Function &F, const std::string &Words) {
+static void replaceBody(Function &F, StringRef Sentence) {
   Module &M = *F.getParent();
   LLVMContext &Context = M.getContext();
   GlobalValue::LinkageTypes Linkage = F.getLinkage();
-  std::string Sentence = (F.getName() + " uses " + Words).str();
+  SmallVector<std::pair<unsigned, MDNode *>, 4> Notes;
+  F.getAllMetadata(Notes);
   F.deleteBody();
+  for (const auto &[Kind, Note] : Notes)
+    if (Kind != LLVMContext::MD_dbg)
+      F.setMetadata(Kind, Note);
   F.setComdat(nullptr);
   if (isForeign(F.getFunctionType()))
     return;
@@ -126,9 +156,21 @@ void changeProcessor(Module &M) {
     if (F.isDeclaration())
       continue;
     if (std::string Words = foreignPart(F); !Words.empty())
-      replaceBody(F, Words);
+      F.setMetadata(RefusalMetadata, MDNode::get(M.getContext(), MDString::get(M.getContext(), (F.getName() + " uses " + Words).str())));
   }
   M.setModuleInlineAsm(""); // what the source has of it is the program's processor's: such names are where the capture had them
+}
+
+void refuseForeign(Module &M) {
+  SmallSetVector<GlobalValue *, 16> Kept;
+  for (Function &F : M)
+    if (MDNode *Refusal = F.getMetadata(RefusalMetadata)) {
+      F.setMetadata(RefusalMetadata, nullptr);
+      keepUsed(F, Kept);
+      replaceBody(F, cast<MDString>(Refusal->getOperand(0))->getString());
+    }
+  Kept.remove_if([](const GlobalValue *V) { return V->isDeclaration(); }); // some of those that went themselves
+  appendToCompilerUsed(M, Kept.getArrayRef());
 }
 
 } // namespace pcere

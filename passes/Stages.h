@@ -73,8 +73,10 @@ void askForSchedules(llvm::Module &M);
 /// Drop the attributes of the flags that a function was compiled with.
 void dropFlags(llvm::Function &F);
 
-/// Drop what the program's processor alone has, before prepareCodelet. A function that cannot do without ends the codelet with the reason instead.
+/// Drop what the program's processor alone has, before prepareCodelet, and note which functions cannot do without. refuseForeign, after it, has these end the codelet with
+/// the reason instead: until then they tell which regions there are.
 void changeProcessor(llvm::Module &M);
+void refuseForeign(llvm::Module &M);
 
 /// What sanitizers leave to be made of the whole program: control-flow integrity and devirtualisation ask whether an address is of a type, to which the answer is yes in
 /// a program that works; and a safe stack is a second one, which neither a codelet nor an export has.

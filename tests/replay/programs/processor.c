@@ -68,10 +68,10 @@ static double widened(void)
     return total;
 }
 
-/* One region enters by a call of the runtime, one could. */
-static double enclosing(int some)
+/* What only the program's processor has stands around the regions: one behind a call of the runtime, one that may be entered without. */
+static long double enclosing(int some)
 {
-    double wide = 1;
+    long double wide = 1;
 #pragma omp parallel for
     for (int i = 0; i < COUNT; i++)
         values[i] += 0.5;
@@ -94,7 +94,7 @@ int main(void)
     called();
     assembled();
     packed();
-    total += widened() + enclosing(3);
+    total += widened() + (double)enclosing(3);
 #pragma omp parallel for
     for (int i = 0; i < COUNT; i++) {
         text[i] = (char)(i % 26 + 'a');
