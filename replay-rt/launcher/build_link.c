@@ -236,13 +236,23 @@ static enum pcere_status libraries_choose(const struct builder *builder, struct 
     return status;
 }
 
-static enum pcere_status link_fail(const char *log, struct pcere_error *error)
+/* The linker says "unable to find library -l:NAME". */
+static enum pcere_status link_fail(const struct builder *builder, const char *log, struct pcere_error *error)
 {
+    static const char words[] = "unable to find library -l";
     enum pcere_status status = build_fail_log("link", "the codelets", log, error);
-    if (error && strstr(error->message, "unable to find library"))
-        status = pcere_fail(error, PCERE_REFUSED, 0, "install the package that brings it, or capture the program again to have it in the store",
-                            "a shared library of the program is missing here: %s", strstr(error->message, "unable to find library"));
-    return status;
+    const char *found = error ? strstr(error->message, words) : NULL;
+    if (!found)
+        return status;
+    char name[256];
+    found += sizeof words - 1;
+    found += *found == ':';
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(found, " \n"), found);
+    if (builder->options->processor->triple)
+        return pcere_fail(error, PCERE_REFUSED, 0, "put that processor's into the folder that --sysroot names",
+                          "'%s', with which the program is linked, is missing in '%.200s'", name, builder->options->processor->sysroot);
+    return pcere_fail(error, PCERE_REFUSED, 0, "install the package that brings it, or capture the program again to have it in the store",
+                      "'%s', with which the program is linked, is missing here", name);
 }
 
 /* Code and data of objects without bitcode lie at their captured addresses. Libraries may need such names of the program. */
@@ -336,7 +346,7 @@ enum pcere_status build_link(const struct builder *builder, struct text *missing
     if (!status && !code)
         status = program_link_all(builder, log, missing, &code, error);
     if (!status && code)
-        status = link_fail(log, error);
+        status = link_fail(builder, log, error);
     free(log);
     return status;
 }

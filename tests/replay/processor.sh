@@ -58,6 +58,15 @@ for name in kinds threads; do
     run "$PCERE" verify "$name.pcere" "${there[@]}"
     says "$name.c is as in the program: locks, critical sections, thread-local variables" 0
 done
+program objects objects.cpp
+captured objects
+cp -as "$(realpath "$SYSROOT")" bare && rm -f bare/usr/lib/aarch64-linux-gnu/libstdc++.so.6*
+run "$PCERE" verify objects.pcere --target aarch64 --sysroot bare
+says "a library that its system lacks is named, and where it belongs" 3 err "'libstdc\+\+\.so\.6', with which the program is linked, is missing in '.*bare'" err 'hint: .*--sysroot'
+if [ -e "$SYSROOT/usr/lib/aarch64-linux-gnu/libstdc++.so.6" ]; then
+    run "$PCERE" verify objects.pcere "${there[@]}"
+    says "with it C++ is rebuilt" 0
+fi
 program mixed mixed.c plain.c
 captured mixed
 run "$PCERE" verify mixed.pcere "${there[@]}" --json
