@@ -15,7 +15,7 @@
 
 enum pcere_status elf_damaged(const struct elf_file *file, struct pcere_error *error, const char *what)
 {
-    return pcere_fail(error, PCERE_DATA, 0, "link the program again", "'%s' is damaged: %s", file->path, what);
+    return pcere_fail(error, PCERE_DATA, 0, "link the program again, or copy it again", "'%s' is damaged: %s", file->path, what);
 }
 
 enum pcere_status elf_no_memory(struct pcere_error *error)
@@ -321,6 +321,8 @@ static enum pcere_status read_file(struct elf_file *file, struct pcere_error *er
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != EM_X86_64 ||
         (header.e_type != ET_EXEC && header.e_type != ET_DYN))
         return pcere_fail(error, PCERE_DATA, 0, ELF_HINT_COMPILE, "'%s' is not an executable for 64-bit x86", file->path);
+    if (header.e_shoff && (header.e_shoff > (uint64_t)about.st_size || (uint64_t)about.st_size - header.e_shoff < (uint64_t)header.e_shnum * header.e_shentsize))
+        return elf_damaged(file, error, "its end is missing");
     file->pie = header.e_type == ET_DYN;
     enum pcere_status status = read_segments(file, error);
     if (!status)

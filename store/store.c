@@ -162,6 +162,14 @@ static enum pcere_status read_manifest(struct store *store, struct pcere_error *
     return status;
 }
 
+/* What is missing or damaged, whoever found it, is to be had again. */
+static enum pcere_status told(enum pcere_status status, struct pcere_error *error)
+{
+    if (status == PCERE_DATA && error && !error->hint[0])
+        snprintf(error->hint, sizeof error->hint, "%s", STORE_HINT_DAMAGED);
+    return status;
+}
+
 enum pcere_status store_open(const char *path, struct store **ret_store, struct pcere_error *error)
 {
     struct store *store = calloc(1, sizeof *store);
@@ -184,7 +192,7 @@ enum pcere_status store_open(const char *path, struct store **ret_store, struct 
                                 error);
     if (status) {
         store_close(store);
-        return status;
+        return told(status, error);
     }
     *ret_store = store;
     return PCERE_OK;
@@ -214,7 +222,7 @@ static enum pcere_status check_program(const struct store *store, struct pcere_e
     enum pcere_status status = file_hash(store->directory, "program", &hash, &bytes, error);
     if (!status && (hash != store->files.program_hash || bytes != store->files.program_bytes))
         status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the store's copy of the program is damaged");
-    return status;
+    return told(status, error);
 }
 
 #define LIBRARIES "libraries/"
@@ -235,7 +243,7 @@ static enum pcere_status check_library(const struct store *store, const char *na
     free(path);
     if (!status && (hash != library->hash || bytes != library->bytes))
         status = pcere_fail(error, PCERE_DATA, 0, STORE_HINT_DAMAGED, "the store's copy of '%s' is damaged", name);
-    return status;
+    return told(status, error);
 }
 
 size_t store_library_count(const struct store *store)
@@ -254,6 +262,8 @@ static enum pcere_status build_make(const struct store *store, struct pcere_erro
     enum pcere_status status = directory_make(store->directory, "build", &failure);
     if (status && (failure.errnum == EACCES || failure.errnum == EROFS))
         return pcere_fail(error, PCERE_SYSTEM, failure.errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
+    if (status && failure.errnum == EEXIST)
+        return pcere_fail(error, PCERE_DATA, 0, "remove it: codelets are built anew", "the store's 'build' is no directory");
     if (status && error)
         *error = failure;
     return status;
@@ -291,16 +301,16 @@ enum pcere_status store_codelet_load(struct store *store, const char *name, stru
     enum pcere_status status = file_read(store->directory, path, STORE_CODELET_BYTES_MOST, &data, &bytes, error);
     free(path);
     if (status)
-        return status;
+        return told(status, error);
     status = codelet_decode(data, bytes, name, store->files.store_id, store->manifest.page_size, page_file_count(store->pages),
                             ret_codelet, error);
     free(data);
-    return status;
+    return told(status, error);
 }
 
 enum pcere_status store_pages_read(struct store *store, uint64_t first, uint64_t count, void *out, struct pcere_error *error)
 {
-    return page_file_read(store->pages, first, count, out, error);
+    return told(page_file_read(store->pages, first, count, out, error), error);
 }
 
 /* ---- check --------------------------------------------------------------------------------------------------------------- */
@@ -370,7 +380,7 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
         if (!status)
             store_series_free(series, count);
     }
-    return status;
+    return told(status, error);
 }
 
 /* ---- what is found out later --------------------------------------------------------------------------------------------------------- */

@@ -114,6 +114,9 @@ static enum pcere_status exec_failure(const char *program, int errnum, struct pc
 {
     switch (errnum) {
     case ENOENT: case ENOTDIR:
+        if (access(program, F_OK) == 0)
+            return pcere_fail(error, PCERE_REFUSED, errnum, "readelf -l tells which it is: install it, or link the program again on this machine",
+                              "cannot run '%s': the loader that it names is not here", program);
         return pcere_fail(error, PCERE_USAGE, errnum, "give the program's path; PATH is not searched", "cannot run '%s'", program);
     case EACCES: case EPERM: case ELOOP: case ENAMETOOLONG:
         return pcere_fail(error, PCERE_USAGE, errnum, NULL, "cannot run '%s'", program);

@@ -8,6 +8,13 @@ is "its regions have their names" "$(jq -r '[.regions[].region] | sort | join(" 
 cp solver bare && strip -R .pcere.bc -R .pcere.sym bare
 run "$PCERE" capture ./bare; says "one that lost the plugin's sections is told how to be compiled" 4 err "'./bare'" err 'hint: .*-fpass-plugin'
 
+for bytes in 3000 30000; do
+    head -c $bytes solver >cut && chmod +x cut
+    run "$PCERE" capture ./cut; says "one of which $bytes bytes are left is told from one without the plugin" 4 err "'./cut' is damaged: its end is missing" err 'hint: .*copy it again'
+done
+build solver -Wl,--dynamic-linker=/nowhere/ld.so && mv solver elsewhere && build solver
+run "$PCERE" capture ./elsewhere; says "one whose loader is not here" 3 err "cannot run './elsewhere': the loader that it names is not here" err 'hint: readelf -l'
+
 cat >plain.c <<'C'
 static double b[10000];
 double plain(void) {

@@ -179,6 +179,7 @@ static void test_missing_files(void)
         CU_ASSERT_EQUAL(rename(path, aside), 0);
         CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
         CU_ASSERT_TRUE(*error.message);
+        CU_ASSERT_TRUE(*error.hint);
         CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
         CU_ASSERT_EQUAL(use_store(&error), PCERE_DATA);
         CU_ASSERT_EQUAL(unlink(path), 0);
