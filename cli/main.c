@@ -248,6 +248,14 @@ static void streams_reserve(void)
         }
 }
 
+/* Where whoever started the command ignores its children's ends, the command would not learn of theirs: an ignored signal stays ignored. */
+static void children_expect(void)
+{
+    struct sigaction before;
+    if (sigaction(SIGCHLD, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL);
+}
+
 /* Threads have as much stack as `ulimit -s` says, which may be too little for what they keep for themselves. */
 static void stacks_reserve(void)
 {
@@ -266,6 +274,7 @@ int main(int count, char **arguments)
     stacks_reserve();
     signal(SIGPIPE, write_refused);
     signal(SIGXFSZ, write_refused);
+    children_expect();
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     struct cli cli = {.started_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -35,6 +36,25 @@ static bool stack_limit_move(int attempt, struct rlimit *ret_before)
     return (moved.rlim_max == RLIM_INFINITY || moved.rlim_cur <= moved.rlim_max) && !setrlimit(RLIMIT_STACK, &moved);
 }
 
+/* Whatever signals whoever started the launcher has blocked: the codelet needs its own. */
+static int started(const struct spawn *spawn, const posix_spawn_file_actions_t *actions, pid_t *ret_child)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none, plain;
+    int failure = posix_spawnattr_init(&attributes);
+    if (failure)
+        return failure;
+    sigemptyset(&none);
+    sigemptyset(&plain);
+    sigaddset(&plain, SIGSYS);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &plain);
+    failure = posix_spawn(ret_child, spawn->executable, actions, &attributes, spawn->arguments, spawn->environment);
+    posix_spawnattr_destroy(&attributes);
+    return failure;
+}
+
 /* Bottom-up layout with randomisation: captured processes had neither, so that the two seldom meet. */
 static int layout_spawn(const struct spawn *spawn, const posix_spawn_file_actions_t *actions, pid_t *ret_child)
 {
@@ -43,7 +63,7 @@ static int layout_spawn(const struct spawn *spawn, const posix_spawn_file_action
     unsigned long wanted = spawn->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
                                               : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
     bool changed = before >= 0 && personality(wanted) >= 0, moved = stack_limit_move(spawn->attempt, &limit_before);
-    int failure = posix_spawn(ret_child, spawn->executable, actions, NULL, spawn->arguments, spawn->environment);
+    int failure = started(spawn, actions, ret_child);
     if (changed)
         personality((unsigned long)before);
     if (moved) {

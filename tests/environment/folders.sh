@@ -24,6 +24,14 @@ cd "$work" && rm -rf deep
 
 # ---- surroundings ------------------------------------------------------------------------------------------------------------------
 whole "without HOME" ./solver '^residual' env -u HOME
+ignoring_children() (trap '' CHLD && exec "$@")
+whole "started by what ignores its children's ends" ./solver '^residual' ignoring_children
+if command -v python3 >/dev/null; then
+    whole "started by what blocks all signals" ./solver '^residual' python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+signal.signal(signal.SIGSYS, signal.SIG_IGN)
+os.execvp(sys.argv[1], sys.argv[1:])'
+else left_out "no python3"; fi
 whole "with TMPDIR leading nowhere" ./solver '^residual' env TMPDIR=/nowhere/at/all
 cp "$PCERE" nearby 2>/dev/null && mkdir -p sub
 whole "found through a relative PATH" ./solver '^residual' env PATH="$(realpath --relative-to=. "$(dirname "$PCERE")"):/usr/bin:/bin" sh -c 'shift; exec pcere "$@"' sh
