@@ -1,6 +1,7 @@
 /* cli/check_machine.c - what the machine has to offer: cores, memory, disk, clock, huge pages.
  */
 #include "cli/check.h"
+#include "core/host.h"
 #include "core/units.h"
 #include "platform/frequency.h"
 
@@ -40,17 +41,10 @@ static void probe_cores(struct check_result *result)
 
 static void probe_memory(struct check_result *result)
 {
-    FILE *in = fopen("/proc/meminfo", "re");
-    unsigned long long available_kb = 0;
-    char line[160];
-    while (in && fgets(line, sizeof line, in))
-        if (sscanf(line, "MemAvailable: %llu kB", &available_kb) == 1)
-            break;
-    if (in)
-        fclose(in);
+    uint64_t available_bytes = host_memory_available_bytes();
     char text[UNITS_TEXT_BYTES];
-    units_format_bytes((uint64_t)available_kb * 1024, text);
-    if (available_kb < MEMORY_LEAST_MB * 1024ull)
+    units_format_bytes(available_bytes, text);
+    if (available_bytes < (uint64_t)MEMORY_LEAST_MB << 20)
         check_bad(result, 0, "close other programs; capture holds pages until they are compressed", "%s are available", text);
     else
         check_good(result, "%s are available", text);

@@ -36,6 +36,11 @@ enum pcere_status host_cpu_nodes(uint32_t **ret_nodes, size_t *ret_count, struct
 /* Size of the largest cache that the first processor has, or shares; 0: the system does not say. */
 uint64_t host_largest_cache_bytes(void);
 
+/* Memory that this process may still take without anything else having to give way: what the machine has left, or less where a control group (a container, a batch
+ * job) has a limit. host_memory_bytes: what there is in all, by the same. 0: the system does not say. */
+uint64_t host_memory_available_bytes(void);
+uint64_t host_memory_bytes(void);
+
 /* {"name", "cpu", "architecture", "cores", "threads", "memory_bytes", "page_size_bytes", "kernel", "caches": [{"level", "type",
  * "bytes", "line_bytes", "shared_by"}]}; new reference. "cores" are physical, "threads" what the system schedules on,
  * "shared_by" how many of those share one such cache. What a machine does not tell is null. */

@@ -2,6 +2,7 @@
 
 #include "core/faults.h"
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "store/page_table.h"
 
@@ -22,7 +23,9 @@
 #endif
 
 #define TABLE_RESERVE 4u                           /* pages in all for each page that may wait at one time */
-#define QUEUE_SLOTS_LEAST 512u                     /* 128 MiB of 4 KiB pages, which cost nothing before they are used */
+#define QUEUE_SLOTS_USUAL 512u                     /* 128 MiB of 4 KiB pages, which cost nothing before they are used */
+#define QUEUE_SLOTS_LEAST 64u                      /* where that is much of all the memory that there is */
+#define QUEUE_MEMORY_PARTS 16u
 #define QUEUE_WORKERS_MOST 64u
 #define WRITEBACK_BYTES ((uint64_t)8 << 20)        /* start the disk early, so that the last fsync finds little to do */
 
@@ -581,7 +584,8 @@ enum pcere_status page_queue_new(int descriptor, uint64_t page_bytes, unsigned w
     pthread_cond_init(&queue->wrote, NULL);
     enum pcere_status status = PCERE_OK;
     struct ring ring = {0};
-    if (ring_make(queue, QUEUE_SLOTS_LEAST, &ring))
+    uint64_t fitting = host_memory_bytes() / QUEUE_MEMORY_PARTS / ring_bytes(queue, 1);
+    if (ring_make(queue, fitting > QUEUE_SLOTS_USUAL ? QUEUE_SLOTS_USUAL : fitting < QUEUE_SLOTS_LEAST ? QUEUE_SLOTS_LEAST : (size_t)fitting, &ring))
         ring_exchange(queue, &ring);
     if (!queue->ring || !page_table_reserve(&queue->known, 1))
         status = pcere_fail_memory(error, "the buffer of pages that wait for compression");

@@ -185,7 +185,7 @@ static enum pcere_status store_begin(struct session *session, uint64_t dump_byte
     if (status == PCERE_OK)
         status = store_writer_program(session->writer, session->options->program, error);
     if (status == PCERE_OK)
-        status = store_writer_reserve(session->writer, session_reserve_bytes(dump_bytes), NULL, error);
+        status = store_writer_reserve(session->writer, session_reserve_bytes(dump_bytes, dump_bytes), NULL, error);
     return status;
 }
 

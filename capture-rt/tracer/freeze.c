@@ -105,12 +105,28 @@ static enum pcere_status threads_stop(struct child *child, struct freeze *freeze
     return PCERE_OK;
 }
 
+/* What is killed may not be traced any more: a letter of its state, and of its flags PF_EXITING. */
+static bool is_ending(pid_t tid)
+{
+    char path[64], line[512];
+    unsigned flags = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)tid);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(line, 1, sizeof line - 1, file) : 0;
+    if (file)
+        fclose(file);
+    line[length] = 0;
+    const char *name_end = strrchr(line, ')');
+    char state = 'X';
+    return !name_end || sscanf(name_end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2 || state == 'Z' || state == 'X' || (flags & 4);
+}
+
 enum pcere_status freeze_one(struct child *child, pid_t tid, struct freeze *freeze, struct pcere_error *error)
 {
     if (!array_reserve(&freeze->threads, &freeze->capacity, freeze->count + 1, sizeof *freeze->threads))
         return pcere_fail_memory(error, "the list of threads");
     int refusal = thread_stop(child, tid, freeze);
-    if (refusal == ESRCH)
+    if (refusal == ESRCH || (refusal == EPERM && is_ending(tid)))
         return pcere_fail(error, PCERE_NO, 0, NULL, "the program ended while it was about to be stopped");
     return refusal ? pcere_fail(error, PCERE_REFUSED, refusal, HINT_PTRACE, "cannot trace the program") : PCERE_OK;
 }

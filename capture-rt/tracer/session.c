@@ -3,6 +3,7 @@
 #include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/session_private.h"
 #include "capture-rt/tracer/tracking_cost.h"
+#include "core/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,24 +29,11 @@ static void stall_note(struct session *session)
 
 /* ---- room for dumps -------------------------------------------------------------------------------------------------------- */
 
-static uint64_t memory_available(void)
-{
-    char line[256];
-    uint64_t kib = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kib * 1024;
-}
-
 /* Room for what the stops bring faster than it can be compressed and written: about one dump of what is known or guessed to be there, since
- * memory that is touched for the first time is dear in virtual machines. Never most of what the machine has left. */
-uint64_t session_reserve_bytes(uint64_t bytes)
+ * memory that is touched for the first time is dear in virtual machines. Never most of what there is left, nor what the program is going to take. */
+uint64_t session_reserve_bytes(uint64_t bytes, uint64_t coming_bytes)
 {
-    uint64_t most = memory_available() / 3;
+    uint64_t available = host_memory_available_bytes(), most = available > coming_bytes ? (available - coming_bytes) / 3 : 0;
     return bytes < most ? bytes : most;
 }
 
@@ -59,9 +47,9 @@ static void *reserve_main(void *context)
     return NULL;
 }
 
-static void reserve_begin(struct session *session, uint64_t bytes)
+static void reserve_begin(struct session *session, uint64_t bytes, uint64_t coming_bytes)
 {
-    session->reserved_bytes = session_reserve_bytes(bytes);
+    session->reserved_bytes = session_reserve_bytes(bytes, coming_bytes);
     session->reserving_done = session->reserving_over = false;
     session->reserving_begun = pthread_create(&session->reserving, NULL, reserve_main, session) == 0;
 }
@@ -103,7 +91,7 @@ static void *reserve_first_main(void *context)
     while (!session->reserving_over) {
         uint64_t bytes = resident_bytes(session);
         if (bytes >= RESERVE_WORTH && bytes > done_bytes) {
-            done_bytes = session_reserve_bytes(bytes + bytes / 4);
+            done_bytes = session_reserve_bytes(bytes + bytes / 4, 0);
             store_writer_reserve(session->writer, done_bytes, &session->reserving_over, &ignored);
         } else {
             uint64_t until_ns = clock_ns() + RESERVE_SLEEP_NS;
@@ -133,7 +121,7 @@ static void reserve_more(struct session *session)
     if (!session->choosing || present < RESERVE_WORTH || (session->reserving_begun && !session->reserving_done) || present + RESERVE_LEAST / 2 <= session->reserved_bytes)
         return;
     reserve_end(session);
-    reserve_begin(session, present + present / 2 + RESERVE_LEAST);
+    reserve_begin(session, present + present / 2 + RESERVE_LEAST, 0);
 }
 
 /* ---- messages -------------------------------------------------------------------------------------------------------------- */
@@ -397,7 +385,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, session->fault_ns, &session->snapshotter, &trouble) ==
             PCERE_OK) {
             if (session->second)        /* meanwhile what the first run left is written */
-                reserve_begin(session, session->result->timing.peak_bytes);
+                reserve_begin(session, session->result->timing.peak_bytes, session->result->timing.peak_bytes);
             else if (choosing)
                 reserve_first_begin(session);
             session_watch(session);

@@ -156,7 +156,7 @@ void kept_done(struct session *session);
 enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error);
 
 /* How many bytes of pages the writer may be asked to keep room for: `bytes`, but never most of what the machine has left. */
-uint64_t session_reserve_bytes(uint64_t bytes);
+uint64_t session_reserve_bytes(uint64_t bytes, uint64_t coming_bytes);
 
 #define SESSION_RESTLESS_MOST 3          /* invocations of a region that are tried in vain */
 #define SESSION_WAITS_MOST 3             /* ... in the first run; the second one, which knows how long they take, tries those that it needs */

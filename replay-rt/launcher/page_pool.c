@@ -2,6 +2,7 @@
 #include "replay-rt/launcher/page_pool.h"
 
 #include "core/files.h"
+#include "core/host.h"
 #include "core/text.h"
 #include "core/workers.h"
 
@@ -99,7 +100,7 @@ enum pcere_status page_pool_new(const struct store *store, struct images *images
         .page_count = page_count,
     };
     enum pcere_status status = PCERE_OK;
-    bool found = place_table_find(places, page_count, (uint64_t)sysconf(_SC_PHYS_PAGES) / EXTRA_PARTS, &pool.table);
+    bool found = place_table_find(places, page_count, host_memory_bytes() / page_bytes / EXTRA_PARTS, &pool.table);
     pool.file_bytes = pool.pages_offset + pool.table.place_count * page_bytes;
     if (!found)
         status = pcere_fail_memory(error, "the table of pages");
@@ -333,8 +334,7 @@ enum pcere_status page_pool_externals(struct page_pool *pool, struct store *stor
 
 void page_pool_trim(struct page_pool *pool)
 {
-    uint64_t memory_pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
-    if (pool->cache.directory >= 0 || pool->loaded_pages <= memory_pages / 3)
+    if (pool->cache.directory >= 0 || pool->loaded_pages <= host_memory_bytes() / pool->page_bytes / 3)
         return;
     if (fallocate(pool->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)pool->pages_offset,
                   (off_t)(pool->table.place_count * pool->page_bytes)))

@@ -50,6 +50,24 @@ if [ -n "$group" ] && mkdir "$group" 2>/dev/null; then
     trap 'rmdir "$group" 2>/dev/null; rm -rf "$work"' EXIT
     if echo 300M >"$group/$limit" 2>/dev/null; then
         whole "in 300 MB of memory" ./solver '^residual' sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group"
+        compile filled <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#define COUNT (18l << 20)
+int main(void) {
+    double *a = malloc(COUNT * sizeof *a);
+    unsigned long x = 88172645463325252ul;
+    for (long i = 0; a && i < COUNT; i++) { x ^= x << 13; x ^= x >> 7; x ^= x << 17; a[i] = (double)x; }
+    for (int step = 0; a && step < 3; step++) {
+        #pragma omp parallel for
+        for (long i = 0; i < COUNT; i++) a[i] = a[i] * 0.5 + step;
+    }
+    printf("%d\n", a && a[COUNT / 2] > 1);
+    return 0;
+}
+C
+        whole "a program that fills 144 MB of them" ./filled '^1$' sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group"
+        run sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group" "$PCERE" check; says "pcere check tells what is left of them" 0 out '^ok +memory +2[0-9]{2} MiB are available'
     else left_out "the memory of a control group cannot be limited here"; fi
 else left_out "no control group can be made here"; fi
 done_or_skipped
