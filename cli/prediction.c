@@ -377,6 +377,8 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "real_serial_ns", number_or_null(point->real_serial_ns), failed);
     bool changes = point->serial_change_ratio < 0 || point->serial_change_ratio > 0;
     json_put(value, "serial_change_ratio", changes ? json_real(point->serial_change_ratio) : json_null(), failed);
+    json_put(value, "strange_ns", number_or_null(point->strange_ns), failed);
+    json_put(value, "strange_region", point->strange_most ? json_from_string(point->strange_most) : json_null(), failed);
     json_put(value, "parts_ns", parts_value(point, failed), failed);
     json_put(value, "missing", json_from_u64(point->missing_count), failed);
     json_put(value, "missing_ns", json_from_u64(point->missing_ns), failed);

@@ -94,7 +94,7 @@ static void cost_print(const char *path, const struct capture_result *result, FI
 }
 
 /* What the run and the program's file tell about why none of its regions was seen; "" if nothing. */
-static const char *emptiness_reason(const char *program, bool forked)
+static const char *emptiness_reason(const char *program, bool forked, uint32_t threads)
 {
     struct elf_file *file;
     const struct elf_unit *units;
@@ -102,7 +102,7 @@ static const char *emptiness_reason(const char *program, bool forked)
         return "";
     const char *const *needed;
     size_t count = elf_file_needed(file, &needed);
-    bool carries = elf_file_units(file, &units) > 0, gnu = false;
+    bool carries = elf_file_units(file, &units) > 0, forks = elf_file_imports(file, "__kmpc_fork_"), gnu = false;
     for (size_t i = 0; i < count; i++)
         gnu |= strncmp(needed[i], "libgomp.so", 10) == 0;
     elf_file_close(file);
@@ -110,6 +110,8 @@ static const char *emptiness_reason(const char *program, bool forked)
            : !carries ? ": neither it nor a library that it loaded showed one; compile what has regions with: clang -O3 -g -fopenmp -fpass-plugin=PCEREPass.so"
            : forked
                ? ": it forked off processes, which are not looked at; daemons and servers mostly have an option to stay in the foreground, so that the process that is started does the work"
+           : threads == 1 && forks
+               ? ": it has some; where it leaves them out because it has one thread, pcere capture --threads 2"
                : "";
 }
 
@@ -128,7 +130,7 @@ static void emptiness_note(struct cli *cli, const struct store_manifest *manifes
     if (started)
         cli_note(cli, "the program entered no parallel region, so there is nothing to capture: what it starts is not looked at; put the command between the two: ... pcere capture %s ...", started);
     else if (!manifest->region_count)
-        cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file, result->timing.forked));
+        cli_note(cli, "the program entered no parallel region, so there is nothing to capture%s", emptiness_reason(cli->program_file, result->timing.forked, manifest->threads));
     else if (!result->wanted && has_probes(result))
         cli_note(cli, "no region weighs enough to be captured; --all-classes captures the lightest, too");
 }

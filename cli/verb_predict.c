@@ -315,6 +315,25 @@ static void serial_change_print(const struct prediction *prediction)
     }
 }
 
+/* With these threads the program enters regions of which the capture knows nothing. */
+static void strange_print(const struct prediction *prediction)
+{
+    uint32_t captured = prediction->manifest->threads;
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char there[UNITS_TEXT_BYTES], count[CLI_TEXT_MOST] = "a region", name[REGION_NAME_BYTES], hint[CLI_TEXT_MOST] = "runs of it are not all alike";
+        if (!point->strange_ns)
+            continue;
+        if (point->strange_count > 1)
+            snprintf(count, sizeof count, "%zu regions", point->strange_count);
+        if (point->threads != captured)
+            snprintf(hint, sizeof hint, "it goes another way than with %u: pcere capture --threads %u", captured, point->threads);
+        printf("real runs with %u thread%s spent %s in %s that the capture did not enter (%s%s)%s; %s\n", point->threads, point->threads == 1 ? "" : "s",
+               units_format_ns(point->strange_ns, there), count, point->strange_count > 1 ? "most of it in " : "", cli_region_name(name, prediction->manifest, point->strange_most),
+               prediction->request.measured_serial ? "" : ": the interval has both, --measured-serial adds it", hint);
+    }
+}
+
 /* Did the program really run with each number of threads other than the capture's? */
 static bool serial_checked(const struct prediction *prediction)
 {
@@ -409,6 +428,7 @@ static void prediction_print(const struct prediction *prediction)
     else
         printf("\noutside regions %s at any number of threads%s\n", units_format_ns(prediction->result.serial_ns, serial), serial_checked(prediction) ? "" : ", as is assumed; --measure finds out");
     serial_change_print(prediction);
+    strange_print(prediction);
     law_print(prediction);
     char spread[CLI_TEXT_MOST];
     cli_ratio_text(spread, prediction->result.run_ratio);

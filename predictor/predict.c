@@ -349,6 +349,19 @@ static void clock_add(struct predictor *predictor, double falls, struct predict_
         predictor->point_draws[d] += whole_clock_ns * random_uniform(&predictor->state);
 }
 
+/* Where the program goes with these threads, and the capture did not. */
+static void strange_find(const struct predictor *predictor, struct predict_point *point)
+{
+    size_t runs;
+    uint64_t strange_ns = runs_strange(predictor->request, point->threads, &point->strange_count, &point->strange_most);
+    if ((double)strange_ns >= PREDICT_STRANGE_RATIO * (double)runs_median(predictor->request, point->threads, false, predictor->values, &runs))
+        point->strange_ns = strange_ns;
+    if (!point->strange_ns) {
+        point->strange_count = 0;
+        point->strange_most = NULL;
+    }
+}
+
 static enum pcere_status point_predict(struct predictor *predictor, uint64_t serial_ns, uint32_t threads, double clock_falls,
                                        struct predict_point *ret_point, struct pcere_error *error)
 {
@@ -358,6 +371,10 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     ret_point->serial_basis = predictor->serial_basis;
     if (predictor->request->measured_serial && runs_serial(predictor->request, threads, predictor->values, &ret_point->serial_ns))
         ret_point->serial_basis = PREDICT_RUN;
+    strange_find(predictor, ret_point);
+    bool by_runs = predictor->request->measured_serial && ret_point->serial_basis == PREDICT_RUN;
+    if (by_runs)
+        ret_point->serial_ns += ret_point->strange_ns;
     ret_point->time_ns = serial_ns = ret_point->serial_ns;
     ret_point->regions = calloc(manifest->region_count + 1, sizeof *ret_point->regions);
     if (!ret_point->regions)
@@ -367,14 +384,14 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     scaling_prepare(predictor, threads);
     size_t told, usual;
     ret_point->real_serial_ns = runs_median(predictor->request, threads, true, predictor->values, &told);
-    double serial_ratio = threads == manifest->threads || (predictor->request->measured_serial && ret_point->serial_basis == PREDICT_RUN) ? 0 : PREDICT_SERIAL_RATIO;
+    double serial_ratio = threads == manifest->threads || by_runs ? 0 : PREDICT_SERIAL_RATIO;
     uint64_t base_ns = runs_median(predictor->request, manifest->threads, true, predictor->values, &usual);
     base_ns = usual ? base_ns : serial_ns;
     if (told && serial_ratio > 0 && base_ns)
         ret_point->serial_change_ratio = (double)ret_point->real_serial_ns / (double)base_ns - 1;
     if (fabs(ret_point->serial_change_ratio) <= PREDICT_SERIAL_RATIO)
         ret_point->serial_change_ratio = 0;
-    double other_ns = ret_point->serial_change_ratio * (double)serial_ns;
+    double other_ns = ret_point->serial_change_ratio * (double)serial_ns + (by_runs ? 0 : (double)ret_point->strange_ns);
     for (size_t d = 0; d < PREDICT_DRAWS; d++) {
         predictor->residual_draws[d] = random_normal(&predictor->state);
         predictor->run_draws[d] = exp(M_SQRT2 * predictor->run_ratio * random_normal(&predictor->state));

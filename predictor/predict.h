@@ -58,6 +58,7 @@
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3
 #define PREDICT_SERIAL_RATIO 0.05
+#define PREDICT_STRANGE_RATIO 0.01
 #define PREDICT_CLOCK_LEAST_NS 200000000u /* no shorter program feels a clock that falls under lasting load */
 #define PREDICT_ALIEN_FACTOR 3.0          /* a codelet that takes so many times as long, or as little, as its class did in vivo does not represent it */
 
@@ -133,6 +134,9 @@ struct predict_point {
     uint64_t real_serial_ns;         /* median of what real runs at these threads spent there; 0: there are none */
     double serial_change_ratio;      /* that over what real runs with the capture's threads spent there (the captured run, where there are none), less 1; 0: unknown, or
                                         within PREDICT_SERIAL_RATIO, or real runs count */
+    uint64_t strange_ns;             /* what a real run at these threads spends in regions that the capture did not enter; 0: less than PREDICT_STRANGE_RATIO of it. In serial_ns, where real runs count */
+    size_t strange_count;            /* regions */
+    const char *strange_most;        /* the one that takes most of it, borrowed from the samples; NULL: none */
     uint64_t parts_ns[PREDICT_BASES];         /* of time_ns, what regions add on each basis */
     uint64_t missing_ns;             /* of these, what should have been replayed */
     size_t missing_count;            /* classes of which that is */

@@ -6,6 +6,7 @@
 #include "predictor/statistics.h"
 
 #include <math.h>
+#include <string.h>
 
 bool runs_is(const struct predict_request *request, const struct store_sample *sample)
 {
@@ -88,4 +89,43 @@ bool runs_serial(const struct predict_request *request, uint32_t threads, double
     double share = above > below ? (double)(threads - below) / (double)(above - below) : 0;
     *ret_ns = (uint64_t)(low_ns + (high_ns - low_ns) * share + 0.5);
     return true;
+}
+
+/* A real run's time in a region that the capture did not enter. */
+static bool is_strange(const struct predict_request *request, const struct store_sample *sample, uint32_t threads)
+{
+    if (!replays_sample_is(sample, "run", request->arch) || !sample->region || sample->sample_count != 1 || sample->threads != threads || !text_equal(sample->flags, request->flags) ||
+        !text_equal(sample->settings, request->settings))
+        return false;
+    for (size_t r = 0; r < request->manifest->region_count; r++)
+        if (text_equal(request->manifest->regions[r].name, sample->region))
+            return false;
+    return true;
+}
+
+uint64_t runs_strange(const struct predict_request *request, uint32_t threads, size_t *ret_count, const char **ret_most)
+{
+    const struct store_sample *samples = request->samples;
+    uint64_t whole_ns = 0, most_ns = 0, runs = 0;
+    *ret_count = 0;
+    *ret_most = NULL;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        runs += runs_is(request, &samples[i]) && samples[i].threads == threads;
+        bool first = is_strange(request, &samples[i], threads);
+        for (size_t j = 0; j < i && first; j++)
+            first = !(is_strange(request, &samples[j], threads) && strcmp(samples[j].region, samples[i].region) == 0);
+        if (!first)
+            continue;
+        uint64_t region_ns = 0;
+        for (size_t j = i; j < request->sample_count; j++)
+            if (is_strange(request, &samples[j], threads) && strcmp(samples[j].region, samples[i].region) == 0)
+                region_ns += samples[j].samples_ns[0];
+        ++*ret_count;
+        whole_ns += region_ns;
+        if (region_ns >= most_ns) {
+            most_ns = region_ns;
+            *ret_most = samples[i].region;
+        }
+    }
+    return runs ? whole_ns / runs : 0;
 }

@@ -23,4 +23,8 @@ double runs_pairs(const struct predict_request *request, uint32_t threads, doubl
  * False: there are no runs. */
 bool runs_serial(const struct predict_request *request, uint32_t threads, double *values, uint64_t *ret_ns);
 
+/* What a run at these threads spends, on average, in regions that the manifest does not have. *ret_count: so many regions; *ret_most: which of them takes most of it, borrowed from the
+ * samples; NULL: none. */
+uint64_t runs_strange(const struct predict_request *request, uint32_t threads, size_t *ret_count, const char **ret_most);
+
 #endif

@@ -81,6 +81,35 @@ compile none <<'C'
 int main(void) { puts("no region here"); return 0; }
 C
 run "$PCERE" capture ./none; says "a program without a parallel region runs to its end, and is told so" 0 out 'no region here' err 'entered no parallel region'
+holds "and that it has any is not said" test "$(grep -c 'it has some' .err)" = 0
+
+# With one thread some programs, and the C++ library's parallel mode, do without their regions.
+compile branches <<'C'
+#include <omp.h>
+#include <stdio.h>
+static double several(int n) {
+    double sum = 0;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < n; i++) sum += 1 / (i + 1.5);
+    return sum;
+}
+static double one(int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum += 1 / (i + 1.5);
+    return sum;
+}
+int main(void) {
+    double sum = 0;
+    for (int step = 0; step < 10; step++) sum += omp_get_max_threads() > 1 ? several(200000) : one(200000);
+    return sum > 1e9;
+}
+C
+run "$PCERE" capture ./branches; says "one that leaves its regions out where it has one thread is told how to capture them" 0 err 'entered no parallel region.*it has some.*--threads 2'
+run "$PCERE" predict branches.pcere --threads 1,2 --measure --repeat 1
+says "and what real runs with more spend in them is told" 0 out '^real runs with 2 threads spent .* in a region that the capture did not enter \(several@branches.c:[0-9]+\).*pcere capture --threads 2'
+holds "but not of those with the capture's" test "$(grep -c 'the capture did not enter' .out)" = 1
+run "$PCERE" predict branches.pcere --threads 1,2 --measured-serial --json
+is "where they count, it is in the prediction" "$(json '.predictions[1] | .serial_ns == .real_serial_ns + .strange_ns and .strange_region != null')" true
 
 compile forks <<'C'
 #include <stdio.h>

@@ -356,6 +356,47 @@ static void serial_part_that_changes(void)
     predict_result_done(&with);
 }
 
+/* With four threads the program enters a region that it leaves out with one. */
+static void regions_that_the_capture_lacks(void)
+{
+    struct store_sample samples[20];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    count = replay_all(samples, count, "home", 4, 4, 0);
+    static const uint32_t threads[] = {1, 4};
+    struct predict_request asked = request(samples, count, "home", threads, 2);
+    struct predict_result without, with;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &without, NULL), PCERE_OK);
+    static uint64_t half_ns = 250000000, known_ns = 30000000, short_ns = 1000000;
+    for (size_t i = 0; i < 2; i++) {
+        samples[count++] = run("home", 4, 636000000, 100000000);
+        samples[count] = run("home", 4, 0, 0);
+        samples[count].region = (char *)(uintptr_t) "several@b.c:3";
+        samples[count].samples_ns = &half_ns;
+        samples[count++].sample_count = 1;
+    }
+    samples[count] = samples[count - 1];
+    samples[count].region = (char *)(uintptr_t) "short@b.c:9";
+    samples[count++].samples_ns = &short_ns;
+    samples[count] = samples[count - 1];
+    samples[count].region = (char *)(uintptr_t)asked.manifest->regions[0].name;
+    samples[count++].samples_ns = &known_ns;
+    asked.sample_count = count;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &with, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(with.points[0].strange_ns, 0);
+    CU_ASSERT_PTR_NULL(with.points[0].strange_most);
+    CU_ASSERT_EQUAL(with.points[1].strange_ns, 250500000);
+    CU_ASSERT_EQUAL(with.points[1].strange_count, 2);
+    CU_ASSERT_STRING_EQUAL(with.points[1].strange_most, "several@b.c:3");
+    CU_ASSERT_EQUAL(with.points[1].time_ns, without.points[1].time_ns);        /* it is told, not believed */
+    CU_ASSERT(with.points[1].high_ns > without.points[1].high_ns + 200000000);
+    predict_result_done(&with);
+    asked.measured_serial = true;
+    CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &with, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(with.points[1].serial_ns, 350500000);
+    predict_result_done(&without);
+    predict_result_done(&with);
+}
+
 static void runs_that_differ_much(void)
 {
     struct store_sample samples[16];
@@ -1068,6 +1109,7 @@ static const struct unit_test tests[] = {
     {"a codelet that has no replay is kept as it was, counted, and widens the interval", parts_that_are_missing},
     {"a thread count at which nothing was replayed is told, and takes none of the others away", thread_counts_without_replays},
     {"a serial part that real runs found to be another widens the interval, and moves nothing", serial_part_that_changes},
+    {"so do regions that real runs enter and the capture did not, which are told", regions_that_the_capture_lacks},
     {"however much runs differ, no interval begins at nothing", runs_that_differ_much},
     {"an unknown host is refused with those that are known", unknown_host},
     {"a store from another machine takes its serial part from runs here", another_machine},
