@@ -30,13 +30,39 @@ static int bracket(const char *at, bool lists)
     return *at == '<' || (lists && *at == '(') ? 1 : *at == '>' || (lists && *at == ')') ? -1 : 0;
 }
 
+enum { CUT_DIGITS = 16 };
+
+/* Bytes of "~b2513dc3e2bf26b5~" at `at`, which stands for the middle of a name that was longer than the plugin's names are; 0: there is none. */
+static size_t cut_length(const char *at)
+{
+    return *at == '~' && strspn(at + 1, "0123456789abcdef") == CUT_DIGITS && at[1 + CUT_DIGITS] == '~' ? CUT_DIGITS + 2 : 0;
+}
+
+/* How many brackets are closed between `at` and `end` that were opened before. */
+static size_t depth_left(const char *at, const char *end, bool lists)
+{
+    size_t before = 0, depth = 0;
+    while (at < end) {
+        size_t plain = plain_length(at);
+        int turn = plain ? 0 : bracket(at, lists);
+        before += turn < 0 && !depth;
+        depth = turn > 0 ? depth + 1 : turn < 0 && depth ? depth - 1 : depth;
+        at += plain ? plain : 1;
+    }
+    return before;
+}
+
 /* `name` up to `end`, each outermost <...> as <*>, and with `lists` each (...) as (*). false: brackets do not match, or there is no room; `text` is of no use then. */
 static bool arguments_fold(const char *name, const char *end, bool lists, char *text, size_t room)
 {
     size_t depth = 0, length = 0;
     for (const char *at = name; at < end;) {
-        size_t plain = plain_length(at), step = plain ? plain : 1;
+        size_t cut = depth ? cut_length(at) : 0, plain = plain_length(at), step = plain ? plain : 1;
         int turn = plain ? 0 : bracket(at, lists);
+        if (cut && (depth = depth_left(at + cut, end, lists)) > 0) {
+            at += cut;
+            continue;
+        }
         if ((turn < 0 && !depth) || length + step + 4 > room)
             return false;
         if (turn > 0 && depth == 0 && at[1] != ')') {
@@ -106,14 +132,19 @@ static bool matches(const char *pattern, const char *name)
     return length < sizeof base && fnmatch(pattern, base, 0) == 0;
 }
 
+static bool one_region(const char *name, const char *other)
+{
+    size_t length = base_length(name);
+    return base_length(other) == length && strncmp(name, other, length) == 0;
+}
+
 /* Does `text` stand for `name`, and for no other region of `names`? */
 static bool stands_for(const char *text, const char *name, const char *const *names, size_t count)
 {
     char pattern[REGION_NAME_BYTES];
-    size_t length = base_length(name);
     snprintf(pattern, sizeof pattern, "%.*s", (int)base_length(text), text);
     for (size_t i = 0; i < count; i++)
-        if (names[i] && (base_length(names[i]) != length || strncmp(names[i], name, length) != 0) && matches(pattern, names[i]))
+        if (names[i] && !one_region(name, names[i]) && matches(pattern, names[i]))
             return false;
     return matches(pattern, name);
 }
@@ -124,6 +155,53 @@ static size_t word_length(const char *at)
     while (at[length] && (isalnum((unsigned char)at[length]) || strchr("_$'", at[length])))
         length++;
     return length;
+}
+
+/* `short_name` with a passage of the name beside one of its stars, the leftmost that will do; NULL: it is too long, or does not stand for the name alone. */
+static char *passage_add(const char *short_name, const char *passage, size_t length, const char *name, const char *const *names, size_t count, char text[static REGION_NAME_BYTES])
+{
+    for (const char *star = strchr(short_name, '*'); star; star = strchr(star + 1, '*'))
+        if (snprintf(text, REGION_NAME_BYTES, "%.*s%.*s%s", (int)(star + 1 - short_name), short_name, (int)length, passage, star) < REGION_NAME_BYTES && stands_for(text, name, names, count))
+            return text;
+    return NULL;
+}
+
+/* The most letters with which `at` goes on as `other` does somewhere. */
+static size_t run_length(const char *at, const char *other)
+{
+    size_t longest = 0;
+    for (const char *there = other; *there; there++) {
+        size_t run = 0;
+        while (at[run] && at[run] == there[run])
+            run++;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* The shortest passage, from the begin of a word to the end of one, that none of those has which look alike. */
+static char *passage_find(const char *short_name, const char *name, const char *end, const char *const *names, size_t count, char text[static REGION_NAME_BYTES])
+{
+    char pattern[REGION_NAME_BYTES], trial[REGION_NAME_BYTES];
+    char *found = NULL;
+    size_t shortest = REGION_NAME_BYTES;
+    snprintf(pattern, sizeof pattern, "%.*s", (int)base_length(short_name), short_name);
+    for (const char *at = name; at < end;) {
+        size_t word = word_length(at), length = 0;
+        for (size_t i = 0; word && i < count && length < shortest; i++)
+            if (names[i] && !one_region(name, names[i]) && matches(pattern, names[i])) {
+                size_t run = run_length(at, names[i]) + 1;
+                length = run > length ? run : length;
+            }
+        length += length && length < shortest && word_length(at + length - 1) ? word_length(at + length) : 0;
+        size_t hash = at > name && at[-1] == '~' ? REGION_NAME_MOST : 0;            /* tells names apart, and people nothing */
+        if (length && length + hash < shortest && at + length <= end && passage_add(short_name, at, length, name, names, count, trial)) {
+            found = strcpy(text, trial);
+            shortest = length + hash;
+        }
+        at += word ? word : 1;
+    }
+    return found;
 }
 
 char *region_name_among(const char *name, const char *const *names, size_t count, char text[static REGION_NAME_BYTES])
@@ -137,9 +215,9 @@ char *region_name_among(const char *name, const char *const *names, size_t count
         for (const char *at = strpbrk(name, "<("); open[1] == '*' && at && at < end;) {
             size_t word = word_length(at);
             bool fits = snprintf(text, REGION_NAME_BYTES, "%.*s*%.*s%s", (int)(open + 1 - plain), plain, (int)word, at, open + 1) < REGION_NAME_BYTES;
-            if (word && fits && stands_for(text, name, names, count))
+            if (word && at[-1] != '~' && fits && stands_for(text, name, names, count))
                 return text;
             at += word ? word : 1;
         }
-    return NULL;
+    return passage_find(plain, name, end, names, count, text);
 }

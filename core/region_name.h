@@ -11,8 +11,9 @@ enum { REGION_NAME_MOST = 60, REGION_NAME_BYTES = 4 * REGION_NAME_MOST };     /*
  * short name. Returns `text`. */
 char *region_name_shorten(const char *name, char text[static REGION_NAME_BYTES]);
 
-/* The same where it stands beside `names`: what would look like another region is told apart by a word of its arguments, "f<*squared*>@y.cpp:18", and is a pattern that matches none of
- * those that look so; it may be longer by that word. Names with another " #7" behind them are one region's. NULL: no word tells it apart. */
+/* The same where it stands beside `names`: what would look like another region is told apart by a word of its arguments, "f<*squared*>@y.cpp:18", or by the shortest passage that none of the
+ * others has, "f<*fill<int*>@y.cpp:18", and is a pattern that matches none of those that look so; it may be longer by that. Names with another " #7" behind them are one region's. NULL: nothing that
+ * up to REGION_NAME_MOST letters tells it apart. */
 char *region_name_among(const char *name, const char *const *names, size_t count, char text[static REGION_NAME_BYTES]);
 
 #endif

@@ -18,6 +18,7 @@ static void test_names(void)
         {SCOPES SCOPES "operator<<" ARGUMENTS "@a.cpp:18", "*::discretisation::finite_volume::operator<<<*>@a.cpp:18"},
         {SCOPES SCOPES "Table" ARGUMENTS "::operator->@a.cpp:18", "*::finite_volume::Table<*>::operator->@a.cpp:18"},
         {"quantum::Register::apply(std::variant" ARGUMENTS " const&)::Visitor::operator()@a.cpp:58", "quantum::Register::apply(*)::Visitor::operator()@a.cpp:58"},
+        {SCOPES "for_each<tag, " SCOPES "pointer<std::tuple<double, std::~b2513dc3e2bf26b5~us<double>>, " SCOPES "Policy>>::run@a.cpp:18", "*::discretisation::finite_volume::for_each<*>::run@a.cpp:18"},
         {"(anonymous namespace)::run()::Visitor::operator()(std::vector" ARGUMENTS "&, int)@a.cpp:58", "*::run()::Visitor::operator()(*)@a.cpp:58"},
     };
     char text[REGION_NAME_BYTES];
@@ -36,7 +37,7 @@ static void test_alike(void)
 {
     static const char *const names[] = {CALL("one") " #7", CALL("controlled") " #7", CALL("one") " #9", "main@a.cpp:3", CALL("one_of"), "f<" SCOPES SCOPES "x>@a.cpp:4", NULL},
                              *const twins[] = {SCOPES SCOPES "run@a.cpp:18", "other::scope::" SCOPES "run@a.cpp:18"};
-    static const char *const texts[] = {NULL, "quantum::Register::pairs<*controlled*>@a.cpp:42 #7", NULL, "main@a.cpp:3", "quantum::Register::pairs<*one_of*>@a.cpp:42", "f<*>@a.cpp:4"};
+    static const char *const texts[] = {"quantum::Register::pairs<*one(*>@a.cpp:42 #7", "quantum::Register::pairs<*controlled*>@a.cpp:42 #7", "quantum::Register::pairs<*one(*>@a.cpp:42 #9", "main@a.cpp:3", "quantum::Register::pairs<*one_of*>@a.cpp:42", "f<*>@a.cpp:4"};
     char text[REGION_NAME_BYTES];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *got = region_name_among(names[i], names, 7, text);
@@ -47,6 +48,23 @@ static void test_alike(void)
     CU_ASSERT_STRING_EQUAL(region_name_among(names[2], names, 3, text), "quantum::Register::pairs<*one*>@a.cpp:42 #9");
     CU_ASSERT_STRING_EQUAL(region_name_among(names[0], names, 1, text), "quantum::Register::pairs<*>@a.cpp:42 #7");
     CU_ASSERT_PTR_NULL(region_name_among(twins[0], twins, 2, text));
+}
+
+#define FILL(of) SCOPES "for_each<tag, device_ptr<" of ">, unsigned long, " SCOPES "host_functor<fill_functor<" of ">>>@b.cpp:65"
+
+/* No word is theirs alone, but words that follow each other are. */
+static void test_passages(void)
+{
+    static const char *const names[] = {FILL("double"), FILL("int"), SCOPES "for_each<tag, device_ptr<double>, unsigned long, " SCOPES "host_functor<sum_functor<int>>>@b.cpp:65", NULL};
+    static const char *const texts[] = {"*::discretisation::finite_volume::for_each<*double>>*>@b.cpp:65", "*::discretisation::finite_volume::for_each<*int>,*>@b.cpp:65",
+                                        "*::discretisation::finite_volume::for_each<*sum_functor*>@b.cpp:65"};
+    char text[REGION_NAME_BYTES];
+    for (size_t i = 0; i < 3; i++) {
+        CU_ASSERT_PTR_NOT_NULL_FATAL(region_name_among(names[i], names, 4, text));
+        CU_ASSERT_STRING_EQUAL(text, texts[i]);
+        for (size_t j = 0; j < 3; j++)
+            CU_ASSERT_EQUAL(fnmatch(text, names[j], 0) == 0, i == j);
+    }
 }
 
 /* Brackets that do not match, no place, a long word, a long file, letters of several bytes, nothing at all. */
@@ -75,6 +93,7 @@ static void test_strange_names(void)
 static const struct unit_test tests[] = {
     {"a long name loses template arguments first, then scopes, and is a pattern for itself", test_names},
     {"names that would look alike are told apart by a word of their arguments", test_alike},
+    {"and where no word does, by the shortest passage", test_passages},
     {"whatever a name is made of, it is short and no letter is cut", test_strange_names},
 };
 
