@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 #include "cli/verify_in_vivo.h"
 #include "core/json.h"
+#include "core/region_name.h"
 #include "core/text.h"
 #include "core/units.h"
 
@@ -130,21 +131,38 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
 
 #define CAUSES_SHOWN 12u
 
+/* "function: variable", where the function's name is no longer than a region's in a table. */
+static void variable_add(const char *variable, struct text *out)
+{
+    char function[4096], name[REGION_NAME_BYTES];
+    const char *end = strstr(variable, ": ");
+    if (end && (size_t)(end - variable) < sizeof function) {
+        snprintf(function, sizeof function, "%.*s", (int)(end - variable), variable);
+        text_add(out, region_name_shorten(function, name));
+        variable = end;
+    }
+    text_add(out, variable);
+}
+
 static void cause_row(struct cli_table *table, const struct verify_cause *cause)
 {
     char values[CLI_TEXT_MOST], absolute[CLI_TEXT_MOST] = "", relative[CLI_TEXT_MOST] = "";
     struct verify_result own = {.verdict = cause->verdict};
-    struct text first = {0};
+    struct text variable = {0}, first = {0};
+    variable_add(cause->name, &variable);
     snprintf(values, sizeof values, "%llu", (unsigned long long)cause->values);
     if (cause->floating) {
         snprintf(absolute, sizeof absolute, "%.2g", cause->largest_absolute);
         snprintf(relative, sizeof relative, "%.2g", cause->largest_relative);
     }
-    if (*cause->first)
-        text_addf(&first, "%s was %s, is %s", cause->first, cause->expected, cause->found);
-    char *words = text_take(&first);
-    const char *cells[] = {cause->name, cause->memory, cause->kind, verdict_word(&own), values, absolute, relative, words};
+    if (*cause->first) {
+        variable_add(cause->first, &first);
+        text_addf(&first, " was %s, is %s", cause->expected, cause->found);
+    }
+    char *name = text_take(&variable), *words = text_take(&first);
+    const char *cells[] = {name, cause->memory, cause->kind, verdict_word(&own), values, absolute, relative, words};
     cli_table_row(table, cells);
+    free(name);
     free(words);
 }
 

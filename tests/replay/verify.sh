@@ -477,6 +477,38 @@ for pie in "" "-fno-pie -no-pie"; do
     verdict chosen.pcere choose@ 1 different
 done
 
+# Variables of functions whose names have hundreds of letters.
+cat >longest.cpp <<'END'
+#include <array>
+#include <cstdio>
+#include <omp.h>
+#include <vector>
+namespace portability { namespace policies { struct parallel_with_static_chunks {}; }
+template <class Policy, class Function> void for_each_index(int end, Function function)
+{
+    int last_thread = 0;
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < end; i++) {
+        function(i);
+        if (i == end - 1) last_thread = omp_get_num_threads();
+    }
+    if (last_thread < 0) function(last_thread);
+} }
+int main(void)
+{
+    std::vector<std::array<double, 4>> a(20000);
+    portability::for_each_index<portability::policies::parallel_with_static_chunks>(20000, [&](int i) { a[i][1] += i; });
+    puts(a[7][1] > 6 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+"${CLANG/clang/clang++}" -std=c++20 -O1 -g -fopenmp "-fpass-plugin=$(plugin)" longest.cpp -o longest || exit 1
+captured longest
+run "$PCERE" verify longest.pcere --threads 2
+says "the name of a function stands in the table of variables as that of a region does" 1 out '^portability::for_each_index<\*>: last_thread +stack .* portability::for_each_index<\*>: last_thread was 1, is 2'
+run "$PCERE" verify longest.pcere --threads 2 --json
+holds "and as it is in the document" test "$(json '.codelets[0].causes[0].name | test("parallel_with_static_chunks.*: last_thread")')" = true
+
 run "$PCERE" verify --tolerance much plainly.pcere
 says "a tolerance that is none is refused" 2 err "'much' is no ratio" err 'hint:'
 run "$PCERE" verify --tolerance -1 plainly.pcere
