@@ -74,6 +74,7 @@ std::vector<std::string> commandLine() {
 static std::vector<std::string> codeFlags() {
   std::vector<std::string> Arguments = commandLine(), Flags;
   bool Frontend = is_contained(Arguments, "-cc1") || is_contained(Arguments, "-fc1");
+  bool LinkedAsCode = is_contained(Arguments, "-ffat-lto-objects"); // unless the linker is told otherwise
   bool VectorizesLoops = false, VectorizesSLP = false;
   for (size_t I = 1; I < Arguments.size(); ++I) {
     StringRef A = Arguments[I];
@@ -86,6 +87,8 @@ static std::vector<std::string> codeFlags() {
       ++I; // target attributes stand in the bitcode
     } else if (A == "-fprofile-instrument=clang") { // its counting stands in the bitcode, and is to be made code
       Flags.push_back("-fprofile-instr-generate");
+    } else if (A.starts_with("-flto=") && Frontend && !LinkedAsCode) {
+      Flags.push_back(A.str());
     } else if (A.starts_with("-O") || (Frontend ? isFrontendCodeFlag(A) : isDriverCodeFlag(A))) {
       Flags.push_back(A.str());
     }

@@ -115,8 +115,11 @@ static enum pcere_status key_make(const struct builder *builder, uint64_t *ret_k
     enum pcere_status status = file_hash(AT_FDCWD, builder->runtime, &runtime, &bytes, error);
     if (!status)
         status = host_cpu_features(&processor, error);
-    text_addf(&text, "9|%s|%s|%" PRIx64 "%s%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "",
-              builder->options->all_loops ? "|all loops" : "");
+    bool linked = false;
+    for (size_t i = 0; i < builder->unit_count; i++)
+        linked |= build_unit_lto(builder, &builder->units[i]) != NULL;
+    text_addf(&text, "10|%s|%s|%" PRIx64 "%s%s%s", processor ? processor : "", flags, runtime, builder->options->character ? "|character" : "",
+              builder->options->all_loops ? "|all loops" : "", linked ? "|optimised by the linker" : "");
     if (builder->options->processor->triple)
         text_addf(&text, "|%s|%s", builder->options->processor->triple, builder->options->processor->sysroot);
     if (!status)

@@ -31,6 +31,7 @@ struct build_options {
     const char *flags;                /* instead of the original's optimisation; NULL or "" for the original's */
     bool character;                   /* the code counts what it does (include/pcere/character_abi.h); UNIT.s beside it is what it would be without */
     bool all_loops;                   /* all loops ask the OpenMP runtime for their schedule */
+    bool unit_objects;                /* as in struct replay_options */
     const char *passes, *pass_plugin, *count, *compiler, *search_path, *library_directory;  /* as in struct replay_options */
     const struct processor *processor;  /* for which; never NULL */
     const struct build_root *roots;   /* units that their code cannot reach are left out; ascending, each once */

@@ -66,6 +66,56 @@ static void units_add(const struct builder *builder, size_t image, struct argume
             arguments_addf(arguments, "%s/%s.o", builder->folder, builder->units[i].name);
 }
 
+#define MACHINE_FLAG "-march="
+#define MACHINE_LENGTH (sizeof MACHINE_FLAG - 1)
+
+/* What the processor has beyond others of its kind: -mavx2, -mno-fma. */
+static bool is_feature(const char *flag, size_t length)
+{
+    static const char *const names[] = {"adx", "aes", "amx", "avx", "bmi", "f16c", "fma", "gfni", "lzcnt", "movbe", "pclmul", "popcnt", "sha", "sse", "ssse3", "vaes", "vpclmulqdq"};
+    const char *name = flag + (length > 5 && !strncmp(flag, "-mno-", 5) ? 5 : 2);
+    if (length < 4 || strncmp(flag, "-m", 2) != 0 || memchr(flag, '=', length))
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* The level of an -O. */
+static unsigned level_of(const char *letter, unsigned otherwise)
+{
+    return *letter >= '0' && *letter <= '3' ? (unsigned)(*letter - '0') : *letter == 'f' || *letter == '4' ? 3 : *letter == 's' || *letter == 'z' ? 2 : *letter == 'g' ? 1 : otherwise;
+}
+
+/* Units that the linker optimises: what the compiler's command line would have told it. */
+static void optimisation_add(const struct builder *builder, size_t image, struct arguments *arguments)
+{
+    const struct build_unit *first = NULL;
+    const char *flags = builder->options->flags;
+    for (size_t i = 0; i < builder->unit_count && !first; i++)
+        if (builder->units[i].image == image && build_unit_lto(builder, &builder->units[i]))
+            first = &builder->units[i];
+    if (!first)
+        return;
+    unsigned level = first->unit->header.optimisation % PCERE_OPT_SIZE;
+    arguments_add(arguments, "-Wl,-mllvm,-relocation-model=pic");
+    for (const char *at = flags && *flags ? flags + strspn(flags, " \t") : ""; *at; at += strspn(at, " \t")) {
+        size_t length = strcspn(at, " \t");
+        if (length >= 2 && !strncmp(at, "-O", 2))
+            level = level_of(at + 2, 1);
+        else if (length > MACHINE_LENGTH && !strncmp(at, MACHINE_FLAG, MACHINE_LENGTH))
+            arguments_addf(arguments, "-Wl,-mllvm,-mcpu=%.*s", (int)(length - MACHINE_LENGTH), at + MACHINE_LENGTH);
+        else if (is_feature(at, length)) {
+            bool without = !strncmp(at, "-mno-", 5);
+            size_t begin = without ? 5 : 2;
+            arguments_addf(arguments, "-Wl,-mllvm,-mattr=%c%.*s", without ? '-' : '+', (int)(length - begin), at + begin);
+        }
+        at += length;
+    }
+    arguments_addf(arguments, "-Wl,--lto-O%u", level);
+}
+
 /* Names of libraries of which nothing is rebuilt (link_image.h). */
 static void wraps_add(const struct builder *builder, size_t image, struct arguments *arguments)
 {
@@ -100,6 +150,7 @@ static enum pcere_status program_link(const struct builder *builder, const char 
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/codelet", builder->folder);
     units_add(builder, 0, &arguments);
+    optimisation_add(builder, 0, &arguments);
     wraps_add(builder, 0, &arguments);
     arguments_addf(&arguments, "%s/symbols.o", builder->folder);
     if (extra_object)
@@ -141,6 +192,7 @@ static enum pcere_status library_link(const struct builder *builder, size_t inde
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/image-%zu.so", builder->folder, index);
     units_add(builder, index, &arguments);
+    optimisation_add(builder, index, &arguments);
     wraps_add(builder, index, &arguments);
     arguments_addf(&arguments, "%s/symbols-%zu.o", builder->folder, index);
     arguments_addf(&arguments, "%s/symbols-%zu.ld", builder->folder, index);

@@ -15,6 +15,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define LTO_FLAG "-flto="
+#define LTO_LENGTH (sizeof LTO_FLAG - 1)
+
+const char *build_unit_lto(const struct builder *builder, const struct build_unit *build_unit)
+{
+    const struct build_options *options = builder->options;
+    const struct elf_unit *unit = build_unit->unit;
+    if (!build_unit_is_made(build_unit) || build_unit->compiler->major > PCERE_LLVM_MAJOR || options->unit_objects || options->processor->triple || options->character || options->count ||
+        options->passes || options->pass_plugin)
+        return NULL;
+    for (const char *flag = unit->flags, *end = flag + unit->header.flags_bytes; flag < end; flag += strlen(flag) + 1)
+        if (!strncmp(flag, LTO_FLAG, LTO_LENGTH))
+            return flag;
+    return NULL;
+}
+
 void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)
 {
     bool has_level = false;
@@ -22,7 +38,7 @@ void build_unit_flags(const struct elf_unit *unit, bool retarget, struct argumen
     for (const char *flag = unit->flags; flag < end; flag += strlen(flag) + 1) {
         bool is_level = !strncmp(flag, "-O", 2);
         has_level |= is_level;
-        if (*flag && !(retarget && is_level))
+        if (*flag && !(retarget && is_level) && strncmp(flag, LTO_FLAG, LTO_LENGTH) != 0)
             arguments_add(arguments, flag);
     }
     uint32_t size_level = unit->header.optimisation / PCERE_OPT_SIZE;
@@ -162,6 +178,9 @@ static enum pcere_status unit_translate(struct builder *builder, const struct bu
     text_done(&places);
     user_passes_add(builder->options, &arguments);
     unit_flags_add(&arguments, builder, unit);
+    const char *lto = naming ? NULL : build_unit_lto(builder, build_unit);
+    if (lto)
+        arguments_add(&arguments, lto);
     arguments_add(&arguments, naming ? "-S" : "-c");
     arguments_add(&arguments, "-o");
     arguments_addf(&arguments, "%s/%s%s", builder->folder, base, naming ? ".s" : ".o");

@@ -351,10 +351,12 @@ static void work_done(struct export_work *work)
 enum pcere_status export_run(struct store *store, const struct replay_target *target, const struct replay_options *options,
                              const char *directory, bool force, struct export_report *ret_report, struct pcere_error *error)
 {
-    struct export_work work = {.target = target, .options = options, .folder = -1, .plan = {.fd = -1}, .session = {.pool = {.fd = -1}}};
+    struct replay_options built = *options;
+    built.unit_objects = true;
+    struct export_work work = {.target = target, .options = &built, .folder = -1, .plan = {.fd = -1}, .session = {.pool = {.fd = -1}}};
     enum pcere_status status = directory_check(directory, force, error);
     if (!status)
-        status = replay_session_open(store, options, &work.session, error);
+        status = replay_session_open(store, &built, &work.session, error);
     if (!status)
         status = codelet_open(&work, error);
     if (!status)

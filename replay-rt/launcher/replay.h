@@ -47,6 +47,7 @@ struct replay_options {
     const char *flags;                /* compiler flags instead of the original's optimisation; NULL or "": the original's */
     const char *schedule;             /* KIND[,CHUNK] for loops with schedule(runtime), or NULL: the capture's */
     bool all_loops;                   /* and for all other loops: the region's code is built so that they ask the runtime. Without `schedule` it says nothing */
+    bool unit_objects;                /* each unit is to be an object of its own, also where the linker optimised the program */
     double tolerance_ratio;           /* verify: how far floating-point values may differ; negative: chosen by the time that the region took */
     bool character;                   /* build code that counts what it does; for character_run */
     const char *places, *bind;        /* OMP_PLACES, OMP_PROC_BIND, or NULL: the capture's, or else one thread a core */

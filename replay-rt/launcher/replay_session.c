@@ -169,6 +169,7 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .flags = options->flags,
         .character = options->character,
         .all_loops = options->all_loops && options->schedule,
+        .unit_objects = options->unit_objects,
         .passes = options->passes,
         .pass_plugin = options->pass_plugin,
         .count = options->count,

@@ -41,6 +41,48 @@ threads threads.c
 pointers pointers.c
 END
 done
+
+# Where the linker optimised the program, it does so with codelets: the region calls nothing of the other file, and has the program's code.
+cat >crossing.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+double damped(double x, double by);
+static double *a;
+int main(void)
+{
+    int n = 100000;
+    a = malloc(n * sizeof *a);
+    for (int i = 0; i < n; i++)
+        a[i] = i;
+    for (int round = 0; round < 20; round++) {
+#pragma omp parallel for
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int k = 0; k < 8; k++)
+                sum += damped(a[i], k);
+            a[i] = sum / 7.5;
+        }
+    }
+    puts(a[77] > 0 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+echo 'static int calls; double damped(double x, double by) { return x * 0.5 + by + (calls > 3); } void count(void) { calls++; }' >crossing_other.c
+for flags in "-O2 -flto" "-O2 -flto=thin" "-O3 -ffast-math -march=native -flto=thin" "-O2 -flto -fPIC"; do
+    # shellcheck disable=SC2086
+    "$CLANG" $flags -g -fopenmp -fuse-ld=lld "-fpass-plugin=$(plugin)" -Wno-invalid-feature-combination crossing.c crossing_other.c -o crossing || exit 1
+    run "$PCERE" capture --force ./crossing; says "crossing, $flags, is captured" 0 out '^PASS'
+    run "$PCERE" verify crossing.pcere; says "and memory behind it is the program's" 0 out identical
+    for file in crossing crossing.pcere/build/*/codelet; do
+        objdump -d --no-show-raw-insn --no-addresses "$file" | sed -n '/^<main\.omp_outlined\|^<__pcere_main.*omp_outlined/,/^$/p' | sed -E -e '1d' -e 's/[-]?(0x)?[0-9a-f]+(\(%rip\)|[[:space:]]+<)/\2/' -e 's/[#<].*//' -e '/nop|data16|int3/d' -e 's/[[:space:]]+$//' >"code.${file##*/}"
+    done
+    holds "the region has the program's code, with nothing called of the other file" cmp code.crossing code.codelet
+    holds "which there is" test "$(wc -l <code.codelet)" -gt 30
+done
+run "$PCERE" replay crossing.pcere --threads 1 --repeat 1 --flags "-O3 -march=native"; says "other flags reach the linker" 0
+run "$PCERE" export crossing.pcere main -o crossing_exported; says "an export has units of its own" 0
+run make -s -C crossing_exported run check; says "which do the same" 0 out 'check: identical'
+
 rm -rf ./*.pcere
 make -s -C "$SOURCE/cNPB" CLASS=S BINDIR="$work/bin" OBJDIR="$work/obj" CFLAGS="-O3 -g -fdata-sections -fpass-plugin=$(plugin)" >/dev/null || exit 1
 for benchmark in cg mg ep is; do
