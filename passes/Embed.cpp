@@ -259,7 +259,8 @@ void embedSymbols(Module &M) {
     return;
   M.getOrInsertNamedMetadata(SymbolsMetadata);
   std::vector<SymbolEntry> Symbols = symbolsOf(M);
-  if (isForLinkTimeOptimisation(M)) {
+  bool Linked = isForLinkTimeOptimisation(M);
+  if (Linked) {
     makeNamesUnique(M, Symbols, Id);
     avoidQuotes(M, Symbols, Id);
   }
@@ -269,6 +270,8 @@ void embedSymbols(Module &M) {
   for (const SymbolEntry &Entry : Symbols) {
     SmallString<128> Symbol;
     Mang.getNameWithPrefix(Symbol, Entry.Value, false);
+    if (Entry.Local && Linked) // ThinLTO may give it another name: what is left of this one is nobody's to define, as a library's users were asked to
+      Out << ".hidden \"" << Symbol << "\"\n";
     std::string Name = Entry.Name;
     size_t Padded = (Name.size() + 8) & ~size_t(7);
     Out << ".quad \"" << Symbol << "\"" << Entry.Expression << ", " << Entry.Size << "\n.short " << Entry.Kind << ", "

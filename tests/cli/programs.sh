@@ -351,6 +351,43 @@ done <<'END'
 -s
 END
 
+# ---- a library's static, which one of its files takes from another: the table's name for it is nobody's, and no user of the library is asked for it ----
+cat >drawn.c <<'END'
+double scaled(double x);
+double drawn[2000];
+void draw(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 2000; i++)
+        drawn[i] += scaled(i);
+}
+END
+cat >drawn_scale.c <<'END'
+static int scalings;
+static __thread int own;
+double scaled(double x) { own++; scalings += x > 1e9; return x * 0.5; }
+int count(void) { return scalings + own; }
+END
+cat >draws.c <<'END'
+#include <stdio.h>
+void draw(void);
+int count(void);
+extern double drawn[];
+int main(void)
+{
+    for (int i = 0; i < 5; i++)
+        draw();
+    printf("PASS %g %d\n", drawn[9], count());
+    return 0;
+}
+END
+for flags in -flto -flto=thin; do
+    "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" $flags -fuse-ld=lld -fPIC -shared drawn.c drawn_scale.c -o libdrawn.so || exit 1
+    run "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" $flags -fuse-ld=lld draws.c -o draws -L. -ldrawn "-Wl,-rpath,$PWD"; says "a program links with a library made with $flags" 0
+    run "$PCERE" capture --force --all-classes ./draws; says "and is captured" 0 out '^PASS'
+    run "$PCERE" verify draws.pcere; says "and memory behind its region is the program's, the library's statics included" 0 out identical
+done
+
 # ---- names that assembly has in quotes, which link-time optimisation forgets -----------------------------------------------
 cat >odd.cpp <<'END'
 #include <cstdio>
