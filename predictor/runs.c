@@ -6,7 +6,6 @@
 #include "predictor/statistics.h"
 
 #include <math.h>
-#include <string.h>
 
 bool runs_is(const struct predict_request *request, const struct store_sample *sample)
 {
@@ -113,12 +112,12 @@ uint64_t runs_strange(const struct predict_request *request, uint32_t threads, s
         runs += runs_is(request, &samples[i]) && samples[i].threads == threads;
         bool first = is_strange(request, &samples[i], threads);
         for (size_t j = 0; j < i && first; j++)
-            first = !(is_strange(request, &samples[j], threads) && strcmp(samples[j].region, samples[i].region) == 0);
+            first = !(text_equal(samples[j].region, samples[i].region) && is_strange(request, &samples[j], threads));
         if (!first)
             continue;
         uint64_t region_ns = 0;
         for (size_t j = i; j < request->sample_count; j++)
-            if (is_strange(request, &samples[j], threads) && strcmp(samples[j].region, samples[i].region) == 0)
+            if (text_equal(samples[j].region, samples[i].region) && is_strange(request, &samples[j], threads))
                 region_ns += samples[j].samples_ns[0];
         ++*ret_count;
         whole_ns += region_ns;

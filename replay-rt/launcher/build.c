@@ -325,6 +325,21 @@ static bool units_take_all(struct builder *builder)
     return some;
 }
 
+/* Where the linker cannot optimise what the compiler and it can make without, each unit is compiled by itself. True: some were not. */
+static bool units_part(struct builder *builder)
+{
+    bool some = false;
+    for (size_t i = 0; i < builder->unit_count; i++) {
+        char *path = NULL;
+        if (!build_unit_lto(builder, &builder->units[i]) || asprintf(&path, "%s/%s.o", builder->folder, builder->units[i].name) < 0)
+            continue;
+        some |= !unlink(path);
+        free(path);
+    }
+    builder->parted |= some;
+    return some;
+}
+
 /* Compiles and links in builder->folder. */
 static enum pcere_status folder_fill(struct builder *builder, uint64_t *ret_link_ns, struct pcere_error *error)
 {
@@ -337,12 +352,10 @@ static enum pcere_status folder_fill(struct builder *builder, uint64_t *ret_link
     if (!status)
         status = build_units_compile(builder, error);
     uint64_t start_ns = clock_ns();
-    if (!status && (status = build_link(builder, &missing, error)) == PCERE_NO && units_take_all(builder)) {     /* it may lack them */
+    while (!status && (status = build_link(builder, &missing, error)) == PCERE_NO && (units_take_all(builder) || units_part(builder))) {     /* it may lack them */
         missing.length = 0;
         status = build_units_compile(builder, error);
         start_ns = clock_ns();
-        if (!status)
-            status = build_link(builder, &missing, error);
     }
     *ret_link_ns = clock_ns() - start_ns;
     if (!status)

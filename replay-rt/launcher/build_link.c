@@ -2,6 +2,7 @@
  * names lead to captured addresses. */
 #include "replay-rt/launcher/build_work.h"
 
+#include "core/faults.h"
 #include "core/files.h"
 #include "replay-rt/launcher/layout.h"
 #include "replay-rt/launcher/link_addresses.h"
@@ -389,6 +390,8 @@ enum pcere_status build_link(const struct builder *builder, struct text *missing
 {
     char *log = NULL;
     int code = 0;
+    if (!builder->parted && fault_point("codelets.link"))
+        return pcere_fail(error, PCERE_NO, 0, NULL, "cannot link the codelets");
     if (asprintf(&log, "%s/link.log", builder->folder) < 0)
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = builder->options->processor->triple ? PCERE_OK : libraries_choose(builder, error);

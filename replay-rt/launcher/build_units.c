@@ -22,7 +22,7 @@ const char *build_unit_lto(const struct builder *builder, const struct build_uni
 {
     const struct build_options *options = builder->options;
     const struct elf_unit *unit = build_unit->unit;
-    if (!build_unit_is_made(build_unit) || build_unit->compiler->major > PCERE_LLVM_MAJOR || options->unit_objects || options->processor->triple || options->character || options->count ||
+    if (builder->parted || !build_unit_is_made(build_unit) || build_unit->compiler->major > PCERE_LLVM_MAJOR || options->unit_objects || options->processor->triple || options->character || options->count ||
         options->passes || options->pass_plugin)
         return NULL;
     for (const char *flag = unit->flags, *end = flag + unit->header.flags_bytes; flag < end; flag += strlen(flag) + 1)

@@ -34,6 +34,7 @@ struct builder {
     size_t unit_count;
     char *folder;                         /* where this build is made */
     bool goes_on;                         /* with what a stopped command left there */
+    bool parted;                          /* the linker does not optimise the units, since that failed */
     build_step *step;                     /* what is being done with each unit */
     _Atomic size_t next_unit;
     pthread_mutex_t lock;

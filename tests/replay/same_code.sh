@@ -79,6 +79,10 @@ for flags in "-O2 -flto" "-O2 -flto=thin" "-O3 -ffast-math -march=native -flto=t
     holds "the region has the program's code, with nothing called of the other file" cmp code.crossing code.codelet
     holds "which there is" test "$(wc -l <code.codelet)" -gt 30
 done
+rm -rf crossing.pcere/build
+PCERE_FAULTS=codelets.link:1+ run "$PCERE" verify crossing.pcere; says "where the linker cannot, files are compiled by themselves" 0 out identical
+holds "so that the region calls the other file's function" sh -c 'objdump -d --no-show-raw-insn crossing.pcere/build/*/codelet | sed -n "/<main\.omp_outlined.*>:/,/^$/p" | grep -q "call.*damped"'
+rm -rf crossing.pcere/build
 run "$PCERE" replay crossing.pcere --threads 1 --repeat 1 --flags "-O3 -march=native"; says "other flags reach the linker" 0
 run "$PCERE" export crossing.pcere main -o crossing_exported; says "an export has units of its own" 0
 run make -s -C crossing_exported run check; says "which do the same" 0 out 'check: identical'
