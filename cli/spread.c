@@ -4,6 +4,7 @@
 #include "cli/measure_store.h"
 #include "core/host.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "core/units.h"
 #include "predictor/runs.h"
 #include "predictor/statistics.h"
@@ -59,7 +60,7 @@ static size_t region_times(const struct spread *spread, const char *region, doub
     for (size_t i = 0; i < spread->sample_count; i++) {
         const struct store_sample *sample = &spread->samples[i];
         if (strcmp(sample->kind, "run") == 0 && sample->region && strcmp(sample->region, region) == 0 && sample->threads == spread->manifest->threads &&
-            strcmp(sample->host_name, spread->host_name) == 0 && sample->sample_count == 1)
+            strcmp(sample->host_name, spread->host_name) == 0 && sample->sample_count == 1 && text_equal(sample->settings, NULL))
             values[count++] = (double)sample->samples_ns[0];
     }
     statistics_sort(values, count);

@@ -38,6 +38,12 @@ static bool same_source(const struct store_sample *a, const struct store_sample 
            && strcmp(or_empty(a->settings), or_empty(b->settings)) == 0;
 }
 
+/* With the compiler flags and OpenMP settings of the capture. */
+static bool is_as_captured(const struct store_sample *sample)
+{
+    return !*or_empty(sample->flags) && !*or_empty(sample->settings);
+}
+
 static bool is_kind(const struct store_sample *sample, const char *kind)
 {
     return strcmp(sample->kind, kind) == 0;
@@ -128,6 +134,7 @@ static void runs_put(struct report *report)
         json_t *run = json_object(), *samples = json_array();
         json_put(run, "arch", json_from_string(sample->host_name), &report->failed);
         json_put(run, "region", json_from_string(sample->region), &report->failed);
+        json_put(run, "settings", json_from_string(or_empty(sample->settings)), &report->failed);
         json_put(run, "threads", json_from_u64(sample->threads), &report->failed);
         for (size_t j = 0; sample->region && j < sample->sample_count; j++)
             append(report, samples, json_from_u64(sample->samples_ns[j]));
@@ -190,18 +197,28 @@ static enum pcere_status prediction_put(struct report *report, const struct stor
     return status;
 }
 
-static enum pcere_status predictions_put(struct report *report, struct pcere_error *error)
+/* Each source of replays once: those of the program as it was captured, or all others. */
+static enum pcere_status sources_put(struct report *report, bool as_captured, json_t *predictions, json_t *missing, struct pcere_error *error)
 {
-    json_t *predictions = json_array(), *missing = json_array();
     enum pcere_status status = PCERE_OK;
     for (size_t i = 0; i < report->sample_count && status == PCERE_OK; i++) {
         const struct store_sample *source = &report->samples[i];
-        bool done = !is_kind(source, "replay");
+        bool done = !is_kind(source, "replay") || is_as_captured(source) != as_captured;
         for (size_t j = 0; j < i && !done; j++)
             done = is_kind(&report->samples[j], "replay") && same_source(source, &report->samples[j]);
         if (!done)
             status = prediction_put(report, source, predictions, missing, error);
     }
+    return status;
+}
+
+/* The program as it was captured comes first, whatever was replayed first: readers that show one prediction, or some, take the first. */
+static enum pcere_status predictions_put(struct report *report, struct pcere_error *error)
+{
+    json_t *predictions = json_array(), *missing = json_array();
+    enum pcere_status status = sources_put(report, true, predictions, missing, error);
+    if (status == PCERE_OK)
+        status = sources_put(report, false, predictions, missing, error);
     json_put(report->document, "predictions", predictions, &report->failed);
     json_put(report->document, "missing", missing, &report->failed);
     return status;

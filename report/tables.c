@@ -256,12 +256,20 @@ static json_t *coordinates_of(const json_t *prediction, const json_t *runs)
     return list;
 }
 
-static json_t *runs_of(const json_t *document, const char *arch)
+static bool same_value(const json_t *a, const json_t *b, const char *key)
+{
+    const char *own = json_string_value(json_object_get(a, key));
+    return own && same_name(json_object_get(b, key), own);
+}
+
+/* Real runs of the machine and with the OpenMP settings of `source`, a prediction or a run. None ran with other compiler flags than the program's own. */
+static json_t *runs_of(const json_t *document, const json_t *source)
 {
     json_t *list = json_array(), *run;
+    const char *flags = json_string_value(json_object_get(source, "flags"));
     size_t i;
     json_array_foreach(json_object_get(document, "runs"), i, run)
-        if (arch && same_name(json_object_get(run, "arch"), arch))
+        if (same_value(run, source, "arch") && same_value(run, source, "settings") && !(flags && *flags))
             json_array_append(list, run);
     return list;
 }
@@ -271,7 +279,7 @@ enum pcere_status report_write_extrap(const json_t *document, FILE *out, const c
     const json_t *prediction = json_array_get(json_object_get(document, "predictions"), 0);
     const json_t *source = prediction ? prediction : json_array_get(json_object_get(document, "runs"), 0);
     const char *program = json_string_value(json_object_get(document, "program"));
-    json_t *runs = runs_of(document, json_string_value(json_object_get(source, "arch"))), *threads = coordinates_of(prediction, runs), *region;
+    json_t *runs = runs_of(document, source), *threads = coordinates_of(prediction, runs), *region;
     struct extrap_series predicted = {prediction, program, NULL, "predicted_time"}, real = {runs, program, NULL, "time"};
     size_t lines = 0, i;
     if (program && json_array_size(threads)) {

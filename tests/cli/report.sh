@@ -59,6 +59,35 @@ assert len(names) == 1 and len(set(map(frozenset, coordinates.values()))) == 1, 
 print(" ".join(sorted({metric for _, metric in coordinates})), sorted(set.union(*coordinates.values())))
 PYTHON
 is "and all of them are at the same thread counts" "$(python3 wanted.py .out)" "predicted_time time [(1,), (2,)]"
+# What was replayed first, with other flags, is not what a reader of one prediction wants, and a run with other settings is not the program's as it was captured.
+mkdir settings
+cp -r work.pcere settings/
+cat >others.py <<'PYTHON'
+import ctypes, json, sys
+xxh64 = ctypes.CDLL("libxxhash.so.0").XXH64
+xxh64.restype, xxh64.argtypes = ctypes.c_uint64, [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64]
+lines = open(sys.argv[1], "rb").read().splitlines(keepends=True)
+for one in map(json.loads, lines):
+    if one["kind"] == "replay":
+        one["flags"] = "-O0"
+    if one["kind"] == "run":
+        one["settings"] = "bind=close"
+    if one["kind"] in ("replay", "run"):
+        del one["check"]
+        text = json.dumps(one).encode()[:-1] + b',"check": "'
+        sys.stdout.buffer.write(text + b'%016x"}\n' % xxh64(text, len(text), 0))
+sys.stdout.buffer.write(b"".join(lines))
+PYTHON
+python3 others.py work.pcere/samples.jsonl >settings/work.pcere/samples.jsonl
+run "$PCERE" report --json settings/work.pcere
+is "the capture's flags come first, whatever was replayed first" "$(json '[.predictions[].flags] | tojson')" '["","-O0"]'
+is "each run says its settings" "$(json '[.runs[].settings] | unique | tojson')" '["","bind=close"]'
+"$PCERE" report --format extrap >plain.lines
+run "$PCERE" report --format extrap settings/work.pcere
+is "lines for Extra-P are those of the program as it was captured" "$(md5sum <.out)" "$(md5sum <plain.lines)"
+run "$PCERE" regions --json settings/work.pcere
+is "nor are times of regions in such runs those of its own" "$(json '[.spread.regions[]?.times_ns | length] | unique | tojson')" "$("$PCERE" regions --json | jq -r '[.spread.regions[]?.times_ns | length] | unique | tojson')"
+
 run "$PCERE" replay --threads 3
 run "$PCERE" report --format extrap
 is "real times that are not there at each thread count are left out" "$(python3 wanted.py .out)" "predicted_time [(1,), (2,), (3,)]"
