@@ -365,7 +365,7 @@ const columns = [
   {heading: "status", value: region => region.status + (region.reason || ""),
    cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
      failedOf(region).length ? [" ", element("span", {class: "mark invalid"}, `no replay with ${[...new Set(failedOf(region))].join(", ")} ${failedOf(region).join() === "1" ? "thread" : "threads"}`)] : null,
-     region.reason ? " " + region.reason : "", region.thread_sized ? ` ${/^a (barrier for|division of the work by) /.test(region.thread_sized) ? "exactly" : "at most"} ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.io ? ` ${region.io}` : "")},
+     region.reason ? " " + region.reason : "", region.reason && (region.thread_sized || region.io) ? ";" : "", region.thread_sized ? ` ${/^a (barrier for|division of the work by) /.test(region.thread_sized) ? "exactly" : "at most"} ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.thread_sized && region.io ? ";" : "", region.io ? ` ${region.io}` : "")},
 ];
 
 function invocationsChart(region, series) {
@@ -415,6 +415,8 @@ function detail(region) {
   return parts;
 }
 
+const REGIONS_LEAST = 12;      // so many are listed, however little each weighs
+
 function regionTable() {
   const body = $("regions-body");
   if (!regions.length) {
@@ -427,6 +429,7 @@ function regionTable() {
   const shown = element("span", {class: "quiet", role: "status"}), printed = element("p", {class: "quiet paper"});
   let sorted = {column: columns[1], descending: true};
   const open = new Set();
+  const byTime = [...regions].sort((a, b) => b.time_ns - a.time_ns), heavy = new Set(byTime.slice(0, REGIONS_LEAST));
   const headings = columns.map(column => {
     const button = element("button", {type: "button"}, column.heading);
     const heading = element("th", {class: column.number ? "number" : null, scope: "col", "data-heading": column.heading}, button);
@@ -444,7 +447,7 @@ function regionTable() {
     for (const {column, heading} of headings)
       heading.setAttribute("aria-sort", column === sorted.column ? sorted.descending ? "descending" : "ascending" : "none");
     const text = filter.value.toLowerCase();
-    const list = regions.filter(region => region.region.toLowerCase().includes(text) && (small.checked || (region.share_ratio || 0) >= 0.005 || regions.length <= 12 || text));
+    const list = regions.filter(region => region.region.toLowerCase().includes(text) && (small.checked || (region.share_ratio || 0) >= 0.005 || heavy.has(region) || text));
     list.sort((a, b) => {
       const x = sorted.column.value(a), y = sorted.column.value(b), order = x < y ? -1 : x > y ? 1 : 0;
       return sorted.descending ? -order : order;
@@ -461,12 +464,11 @@ function regionTable() {
   }
   filter.addEventListener("input", fill);
   small.addEventListener("change", fill);
-  body.append(element("div", {class: "tools"}, filter, regions.length > 12 ? element("label", {}, small, " regions under 0.5 %, too") : null, shown),
+  body.append(element("div", {class: "tools"}, filter, regions.length > REGIONS_LEAST ? element("label", {}, small, " regions under 0.5 %, too") : null, shown),
     element("div", {class: "scroll"}, element("table", {id: "region-table"}, element("thead", {}, element("tr", {}, headings.map(one => one.heading))), rows)),
     printed,
     element("p", {class: "quiet screen"}, "Select a region for its classes, its invocations and its time over threads."));
-  const heaviest = [...regions].sort((a, b) => b.time_ns - a.time_ns)[0];
-  if (heaviest.classes.length) open.add(heaviest);
+  if (byTime[0].classes.length) open.add(byTime[0]);
   fill();
 }
 

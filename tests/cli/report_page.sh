@@ -88,6 +88,23 @@ for page in emptied unasked single doubtful; do
         [ "$(nproc)" -lt 2 ] || says "where there are as many processors, so is other work" 0 out 'other work had a processor for 50.0 % of the time' ;;
     esac
 done
+# Three hundred regions, each of which weighs next to nothing, one with more than one thing to be said of it.
+cat >light.py <<'PYTHON'
+import copy, json, re, sys
+text = open(sys.argv[1]).read()
+place = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.S)
+document = json.loads(place.group(1))
+one = document["regions"][0]
+document["regions"] = [dict(copy.deepcopy(one), region=f"light@many.c:{i}", line=i, share_ratio=0.001, time_ns=1000 + i, reason=None, thread_sized=None, io=None) for i in range(300)]
+document["regions"][299].update(reason="it reads from a pipe", thread_sized="a table for threads", io="reads a pipe")
+print(text[:place.start(1)] + json.dumps(document).replace("<", "\\u003c").replace("&", "\\u0026") + text[place.end(1):])
+PYTHON
+python3 light.py full.html >light.html
+browse light.html 1200,1000
+quiet "many light regions"
+is "many light regions: the heaviest are listed all the same" "$(grep -o '<tr class="region"' .out | wc -l)" 12
+says "many light regions: the others can be had" 0 out '12 of 300 shown' out 'regions under 0.5 %, too'
+says "what is said of a region are sentences of their own" 0 out 'it reads from a pipe; at most 1 thread: a table for threads; reads a pipe'
 # Many of everything, with long names: ten more predictions, fourteen classes, a C++ name of hundreds of letters. What the page then says of itself, it puts into its body.
 cat >many.py <<'PYTHON'
 import copy, json, re, sys
