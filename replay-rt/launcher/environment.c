@@ -2,8 +2,8 @@
 #include "replay-rt/launcher/replay_session.h"
 
 #include "replay-rt/launcher/command.h"
+#include "replay-rt/launcher/place_list.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,21 +13,6 @@ static bool is_one_of(const char *word, size_t length, const char *const *words)
         if (strlen(*words) == length && !strncasecmp(word, *words, length))
             return true;
     return false;
-}
-
-/* A name, perhaps followed by how many of them, or lists of processors: what the runtimes know, since they ignore what they do not. */
-static bool are_places(const char *text)
-{
-    static const char *const names[] = {"threads", "thread", "cores", "core", "sockets", "socket", "dice", "die", "tiles", "tile", "modules", "module",
-                                        "ll_caches", "ll_cache", "l1_caches", "l1_cache", "l2_caches", "l2_cache", "l3_caches", "l3_cache",
-                                        "numa_domains", "numa_domain", "proc_groups", "proc_group", NULL};
-    size_t length = 0;
-    while (isalnum((unsigned char)text[length]) || text[length] == '_')
-        length++;
-    const char *rest = text + length;
-    if (is_one_of(text, length, names))
-        return !*rest || *rest == ':' || (*rest == '(' && rest[1 + strspn(rest + 1, "0123456789 ")] == ')');
-    return *text && !text[strspn(text, "{}!0123456789:,- ")];
 }
 
 enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error)
@@ -52,8 +37,11 @@ enum pcere_status environment_check(const struct replay_options *options, struct
                               options->bind);
         at += length + (at[length] == ',');
     }
-    if (options->places && !are_places(options->places))
+    enum place_list_kind places = options->places ? place_list_read(options->places) : PLACE_LIST_GOOD;
+    if (places == PLACE_LIST_WRONG)
         return pcere_fail(error, PCERE_USAGE, 0, "cores, threads, sockets, or a list as in OMP_PLACES", "--places '%s': there are no such places", options->places);
+    if (places == PLACE_LIST_ELSEWHERE)
+        return pcere_fail(error, PCERE_REFUSED, 0, "name others: nproc tells how many there are", "--places '%s': none of these processors is here, or open to this process", options->places);
     return PCERE_OK;
 }
 

@@ -111,7 +111,7 @@ bool environment_places_ours(const struct store_manifest *manifest, const struct
 enum pcere_status environment_extend(char ***environment, char *const *more, struct pcere_error *error);
 void environment_free(char **environment);
 
-/* PCERE_USAGE: schedule, places or bind that OpenMP does not know. */
+/* PCERE_USAGE: schedule, places or bind that OpenMP does not know. PCERE_REFUSED: places of processors that are not here. */
 enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error);
 
 #endif

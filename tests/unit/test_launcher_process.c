@@ -1,6 +1,7 @@
 /* tests/unit/test_launcher_process.c - compilers and codelets as child processes: found, run, watched, and what their ends mean. */
 #include "replay-rt/launcher/command.h"
 #include "replay-rt/launcher/patience.h"
+#include "replay-rt/launcher/place_list.h"
 #include "replay-rt/launcher/process.h"
 #include "replay-rt/launcher/replay_session.h"
 
@@ -182,7 +183,25 @@ static void settings_are_checked(void)
     CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.bind = "close,spread"}, NULL), PCERE_OK);
     CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.bind = "everywhere"}, NULL), PCERE_USAGE);
     CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.places = "co\nres"}, NULL), PCERE_USAGE);
-    CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.places = "{0,1},{2:4}"}, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.places = "{0,1},{2:1024}"}, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.places = "{0,1"}, NULL), PCERE_USAGE);
+    CU_ASSERT_EQUAL(environment_check(&(struct replay_options){.places = "{60000:1000:2}"}, &error), PCERE_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error.message, "--places"));
+}
+
+static void lists_of_places_are_read(void)
+{
+    static const char *const good[] = {"cores", "Threads", "sockets(2)", "ll_caches ( 1 )", "{0:1024}", "0:1024", "{0},{1:1024}", "{1023:1024:-1}", "{ 0 : 2 }:512:2", "{0:1024,!2}", "!{60000},{0:1024}",
+                                       "{60000:2},{0:1024}", "{1023:512:-1}:513:-1"};
+    static const char *const wrong[] = {"", "core s", "cores(", "cores()", "cores(0)", "cores(2)x", "{", "{}", "{0", "0}", "{0}}", "{0,}", "{0},", ",{0}", "{0}{1}", "{0:}", "{0:0}", "{0-3}", "{-1}",
+                                        "{0:1:}", "{0}:2:x", "{a}", "!", "{99999999999999999999}", "nowhere"};
+    static const char *const elsewhere[] = {"{60000}", "60000", "{60000:500:7}:20", "!{0}", "{!0}"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CU_ASSERT_EQUAL(place_list_read(good[i]), PLACE_LIST_GOOD);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CU_ASSERT_EQUAL(place_list_read(wrong[i]), PLACE_LIST_WRONG);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        CU_ASSERT_EQUAL(place_list_read(elsewhere[i]), PLACE_LIST_ELSEWHERE);
 }
 
 static const struct unit_test tests[] = {
@@ -196,6 +215,7 @@ static const struct unit_test tests[] = {
     {"an affinity that the capture had is not overruled", an_affinity_of_the_capture_is_kept},
     {"libraries of the store are found before those of the capture's LD_LIBRARY_PATH", libraries_of_the_store_come_first},
     {"schedules, bindings and places that OpenMP does not know are refused", settings_are_checked},
+    {"lists of places are read as OpenMP has them, and must name a processor that is here", lists_of_places_are_read},
 };
 
 UNIT_MAIN("launcher: processes", tests)
