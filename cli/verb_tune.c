@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "core/units.h"
 #include "predictor/runs.h"
+#include "replay-rt/launcher/replay_session.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -115,6 +116,11 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
         status = list_parse("--schedules", schedules, &tuner->schedules, error);
     if (status == PCERE_OK)
         status = list_parse("--binds", binds, &tuner->binds, error);
+    /* Before anything is measured, not when its turn comes. */
+    for (size_t i = 1; i < tuner->schedules.count && status == PCERE_OK; i++)
+        status = environment_schedule_check("--schedules", tuner->schedules.items[i], error);
+    for (size_t i = 1; i < tuner->binds.count && status == PCERE_OK; i++)
+        status = environment_bind_check("--binds", tuner->binds.items[i], error);
     tuner->search.space = (struct tune_space){
         .threads = tuner->threads, .flags = tuner->flags.items, .schedules = tuner->schedules.items, .binds = tuner->binds.items,
         .counts = {{(uint32_t)thread_count, tuner->flags.count, tuner->schedules.count, tuner->binds.count}},

@@ -15,28 +15,39 @@ static bool is_one_of(const char *word, size_t length, const char *const *words)
     return false;
 }
 
-enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error)
+enum pcere_status environment_schedule_check(const char *option, const char *schedule, struct pcere_error *error)
 {
     static const char *const kinds[] = {"static", "dynamic", "guided", "auto", NULL};
+    size_t length = strcspn(schedule, ",");
+    const char *chunk = schedule[length] ? schedule + length + 1 : NULL;
+    bool good = is_one_of(schedule, length, kinds);
+    if (good && chunk)
+        good = *chunk && strlen(chunk) < 10 && strspn(chunk, "0123456789") == strlen(chunk) && strtoul(chunk, NULL, 10) > 0;
+    if (!good)
+        return pcere_fail(error, PCERE_USAGE, 0, "static, dynamic, guided or auto, with a chunk size after a comma if wanted",
+                          "%s '%s': there is no such schedule", option, schedule);
+    return PCERE_OK;
+}
+
+enum pcere_status environment_bind_check(const char *option, const char *bind, struct pcere_error *error)
+{
     static const char *const binds[] = {"true", "false", "close", "spread", "primary", "master", NULL};
-    const char *schedule = options->schedule;
-    if (schedule) {
-        size_t length = strcspn(schedule, ",");
-        const char *chunk = schedule[length] ? schedule + length + 1 : NULL;
-        bool good = is_one_of(schedule, length, kinds);
-        if (good && chunk)
-            good = *chunk && strlen(chunk) < 10 && strspn(chunk, "0123456789") == strlen(chunk) && strtoul(chunk, NULL, 10) > 0;
-        if (!good)
-            return pcere_fail(error, PCERE_USAGE, 0, "static, dynamic, guided or auto, with a chunk size after a comma if wanted",
-                              "--schedule '%s': there is no such schedule", schedule);
-    }
-    for (const char *at = options->bind; at && *at;) {
+    for (const char *at = bind; *at;) {
         size_t length = strcspn(at, ",");
         if (!is_one_of(at, length, binds))
-            return pcere_fail(error, PCERE_USAGE, 0, "true, false, close, spread or primary", "--bind '%s': there is no such binding",
-                              options->bind);
+            return pcere_fail(error, PCERE_USAGE, 0, "true, false, close, spread or primary", "%s '%s': there is no such binding", option, bind);
         at += length + (at[length] == ',');
     }
+    return PCERE_OK;
+}
+
+enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error)
+{
+    enum pcere_status status = options->schedule ? environment_schedule_check("--schedule", options->schedule, error) : PCERE_OK;
+    if (status == PCERE_OK && options->bind)
+        status = environment_bind_check("--bind", options->bind, error);
+    if (status != PCERE_OK)
+        return status;
     enum place_list_kind places = options->places ? place_list_read(options->places) : PLACE_LIST_GOOD;
     if (places == PLACE_LIST_WRONG)
         return pcere_fail(error, PCERE_USAGE, 0, "cores, threads, sockets, or a list as in OMP_PLACES", "--places '%s': there are no such places", options->places);

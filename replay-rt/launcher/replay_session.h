@@ -113,5 +113,8 @@ void environment_free(char **environment);
 
 /* PCERE_USAGE: schedule, places or bind that OpenMP does not know. PCERE_REFUSED: places of processors that are not here. */
 enum pcere_status environment_check(const struct replay_options *options, struct pcere_error *error);
+/* One of them, for the option of that name. PCERE_USAGE, as above. */
+enum pcere_status environment_schedule_check(const char *option, const char *schedule, struct pcere_error *error);
+enum pcere_status environment_bind_check(const char *option, const char *bind, struct pcere_error *error);
 
 #endif

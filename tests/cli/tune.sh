@@ -258,7 +258,11 @@ says "a budget that is no time is refused" 2 err '--budget'
 run "$PCERE" tune no_such_region
 says "a region that is not there is refused" 2 err no_such_region
 run "$PCERE" tune --threads 1 --flags "-O3" --binds "nowhere" --json
-says "a binding that does not exist is refused" 2 err nowhere
+says "a binding that does not exist is refused" 2 err "--binds 'nowhere'"
+lines=$(wc -l <work.pcere/samples.jsonl)
+run "$PCERE" tune --threads 1 --flags "-O3" --schedules "static; dynamic,0"
+says "and so is a schedule" 2 err "--schedules 'dynamic,0': there is no such schedule"
+is "before anything is measured" "$(wc -l <work.pcere/samples.jsonl)" "$lines"
 run "$PCERE" tune --threads 1 --flags "-O3" --measure --json
 holds "the real time stands beside" jq -e '.captured.real_ns > 0' .out
 finish
