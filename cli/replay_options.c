@@ -106,6 +106,15 @@ enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_com
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }
 
+void replay_flags_note(struct cli *cli, const char *flags)
+{
+    bool level = !flags;
+    for (const char *at = flags; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+        level |= !strncmp(at, "-O", 2);
+    if (!level)
+        cli_note(cli, "'%.80s' has no level of optimisation, and stands in place of the original's: the code is compiled without any, as with -O0; '-O3 %.80s' keeps one", flags, flags);
+}
+
 void replay_locale_note(struct cli *cli)
 {
     cli_note(cli, "the program's locale is not installed here: numbers and text that depend on it are as in the C library's default");

@@ -26,7 +26,7 @@ struct replay_build_words { const char *flags, *schedule, *passes, *pass_plugin,
 
 #define REPLAY_BUILD_OPTIONS(words)                                                                                                                \
     {"flags", 0, CLI_TEXT, offsetof(words, build.flags), "FLAGS",                                                                                  \
-     "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation.", 0, 0},                                               \
+     "Compiler flags such as \"-O2 -march=native\" in place of the original's optimisation: without a level (-O2), nothing is optimised.", 0, 0},                                              \
     {"schedule", 0, CLI_TEXT, offsetof(words, build.schedule), "KIND[,CHUNK]",                                                                     \
      "Schedule of loops that say schedule(runtime); with --all-loops, of the others as well.", 0, 0},                                              \
     {"all-loops", 0, CLI_FLAG, offsetof(words, build.all_loops), NULL,                                                                             \
@@ -52,6 +52,9 @@ struct replay_build_words { const char *flags, *schedule, *passes, *pass_plugin,
 /* To the launcher (PCERE_USAGE: words that do not go together), and to the document: "passes" and "pass_plugin". */
 enum pcere_status replay_build_set(const struct replay_build_words *words, struct replay_options *options, struct pcere_error *error);
 void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed);
+
+/* Says that flags without a level of optimisation, which stand in place of the original's, have the code compiled without. NULL: the original's. */
+void replay_flags_note(struct cli *cli, const char *flags);
 
 /* Says that what depends on the program's locale may look different here. */
 void replay_locale_note(struct cli *cli);

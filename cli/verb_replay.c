@@ -397,6 +397,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
     if (status == PCERE_OK)
         status = replay_build_set(&words->build, &setup.options, error);
+    if (status == PCERE_OK)
+        replay_flags_note(cli, words->build.flags);
     if (status == PCERE_OK) {
         setup.options.warmup = words->warmup;
         setup.options.sample = words->sample ? words->sample : words->build.target ? "off" : "auto";
@@ -463,7 +465,7 @@ static const struct cli_option options[] = {
      "invocations, four at most), none (a fresh process), or a number of untimed runs.", 0, 0},
     {"sample", 0, CLI_TEXT, offsetof(struct replay_words, sample), "HOW",
      "Run only a part of a region's iterations and extrapolate: auto (the default: where that can be, for regions of 2 ms and more that would cost much beside what "
-     "their class took in the program), off, or the share of the iterations to run, such as 0.05.", 0, 0},
+     "their class took in the program), off, or the share of the iterations to run, such as 0.05 or 5%.", 0, 0},
     {"repeat", 0, CLI_NUMBER, offsetof(struct replay_words, repeat), "N", "Timed runs for each codelet and thread count; chosen by their time if not given.", 1, 1024},
     {"precision", 0, CLI_TEXT, offsetof(struct replay_words, precision), "RATIO",
      "More processes until each median's 95 % interval is no wider than this to either side, such as 1%; within --budget, or 20 seconds each.", 0, 0},

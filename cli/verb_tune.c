@@ -525,6 +525,8 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
         status = program_look(cli, &program, error);
     if (status == PCERE_OK)
         status = space_fill(tuner, words, &program, error);
+    for (size_t i = 1; i < tuner->flags.count && status == PCERE_OK; i++)
+        replay_flags_note(cli, tuner->flags.items[i]);
     if (status == PCERE_OK)
         status = replay_setup_init(cli, &none, &search->setup, error);
     if (status == PCERE_OK)

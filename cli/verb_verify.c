@@ -317,6 +317,8 @@ static enum pcere_status verify_verb(struct cli *cli, void *raw, struct pcere_er
         status = units_parse_time("--patience", words->patience, &setup.options.patience_ns, error);
     if (status == PCERE_OK)
         status = replay_build_set(&words->build, &setup.options, error);
+    if (status == PCERE_OK)
+        replay_flags_note(cli, words->build.flags);
     if (status == PCERE_OK) {
         setup.options.tolerance_ratio = tolerance_ratio;
         setup.options.stop = interrupt_came;

@@ -42,8 +42,12 @@ static enum pcere_status sample_parse(const char *sample, double *ret_ratio, str
     }
     char *end = NULL;
     double ratio = strtod(sample, &end);
+    if (end > sample && !strcmp(end, "%")) {
+        ratio /= 100;
+        end++;
+    }
     if (end == sample || *end || !(ratio > 0 && ratio <= 1))
-        return pcere_fail(error, PCERE_USAGE, 0, "auto, off, or a share of the iterations above 0 and at most 1, such as 0.05",
+        return pcere_fail(error, PCERE_USAGE, 0, "auto, off, or a share of the iterations above 0 and at most 1, such as 0.05 or 5%",
                           "--sample '%s': there is no such way to sample", sample);
     *ret_ratio = ratio;
     return PCERE_OK;

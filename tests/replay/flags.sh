@@ -21,6 +21,12 @@ timed_with() {
 region_code() { awk -v name="<$1[.]omp_outlined" 'NF == 2 && /:$/ {on = $2 ~ name} on' "$2"; }
 in_frame() { region_code by_value "$1" | grep -c '(%rbp)'; }
 packed() { region_code main "$1" | grep -cE '[[:space:]]v?addpd[[:space:]]'; }
+run "$PCERE" replay kinds.pcere '*by_value*' --repeat 2 --threads 1 --flags "-fno-math-errno -Wno-all"
+says "flags without a level leave out all optimisation, which is said" 0 err "'-fno-math-errno -Wno-all' has no level of optimisation"
+run "$PCERE" verify kinds.pcere '*by_value*' --threads 1 --flags "-march=native"
+says "of a comparison, too" 0 err "'-march=native' has no level of optimisation"
+run "$PCERE" replay kinds.pcere '*by_value*' --repeat 2 --threads 1 --flags "-march=native -O1"
+is "not of flags with one" "$(grep -c 'level of optimisation' .err)" 0
 # Times of 10 us say nothing for certain on a busy machine; the code does, and is the same on each.
 timed_with "the program's own flags" own.s
 timed_with "-O3 -march=native" fast.s --flags "-O3 -march=native"

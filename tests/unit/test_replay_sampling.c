@@ -336,6 +336,10 @@ static void nonsense_is_refused(void)
     CU_ASSERT_EQUAL(replay_check_sample("nan", &error), PCERE_USAGE);
     CU_ASSERT_EQUAL(replay_check_sample("0.1x", &error), PCERE_USAGE);
     CU_ASSERT_EQUAL(replay_check_sample("0.1", NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(replay_check_sample("5%", NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(replay_check_sample("100%", NULL), PCERE_OK);
+    CU_ASSERT_EQUAL(replay_check_sample("101%", &error), PCERE_USAGE);
+    CU_ASSERT_EQUAL(replay_check_sample("%", &error), PCERE_USAGE);
     struct plan_result *result = calloc(1, sizeof *result);
     struct store_sample sample = {0};
     CU_ASSERT_EQUAL(sampling_take(result, &sample, &error), PCERE_OK);
