@@ -166,10 +166,11 @@ static void threads_reduce(struct cli *cli, struct prediction *prediction)
         else
             text_addf(&left, "%s%u", left.length ? "," : "", prediction->threads[i]);
     }
-    const char *flags = prediction->request.flags ? prediction->request.flags : "";
+    const char *flags = prediction->request.flags ? prediction->request.flags : "", *settings = prediction->request.settings ? prediction->request.settings : "";
     if (kept && kept < count) {
-        cli_note(cli, "little was replayed with %s threads%s%s: that is left out here; pcere predict --threads %s predicts it from what there is", left.data,
-                 *flags ? " and " : "", flags, left.data);
+        cli_note(cli, "little was replayed with %s thread%s%s%s%s%s: that is left out here; pcere predict%s%s%s%s%s%s --threads %s predicts it from what there is", left.data,
+                 strcmp(left.data, "1") == 0 ? "" : "s", *flags ? " and " : "", flags, *settings ? " and " : "", settings, *flags ? " --flags '" : "", flags, *flags ? "'" : "",
+                 *settings ? " --settings '" : "", settings, *settings ? "'" : "", left.data);
         memcpy(prediction->threads, enough, kept * sizeof *enough);
         prediction->request.thread_count = kept;
     }

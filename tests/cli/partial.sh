@@ -201,6 +201,12 @@ run "$PCERE" replay two.c:8 --sample off --repeat 1 --threads 1,4
 run "$PCERE" predict --json
 is "one with nearly all replays is predicted, one with hardly any is left out" "$(json '[.predictions[].threads] | tojson')" "[1,2]"
 run "$PCERE" predict
-says "and that is said" 0 err 'little was replayed with 4 threads.*--threads 4'
+says "and that is said" 0 err 'little was replayed with 4 threads:.*pcere predict --threads 4'
+cp -r two.pcere apart
+rm apart/samples.jsonl
+run "$PCERE" replay apart two.c:5 --sample off --repeat 1 --threads 2 --flags "-O1 -g0"
+run "$PCERE" replay apart two.c:8 --sample off --repeat 1 --threads 1 --flags "-O1 -g0"
+run "$PCERE" predict apart --flags "-O1 -g0"
+says "with the flags that they had" 0 err "little was replayed with 1 thread and -O1 -g0:.*pcere predict --flags '-O1 -g0' --threads 1 "
 cd ..
 finish
