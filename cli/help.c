@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 100 };
+enum { WIDTH = 80 };
 
 static const char *const exit_statuses[][2] = {
     {"0", "done"},
@@ -83,13 +83,16 @@ void cli_help_overview(FILE *out)
     print_wrapped(out, "Cuts an OpenMP program into its parallel regions, replays each one alone with other thread counts, flags or "
                        "machines, and predicts the whole program's time.", 0, 0);
     fputs("\nverbs\n", out);
-    for (size_t i = 0; cli_verbs[i]; i++)
-        fprintf(out, "  %-10s %s\n", cli_verbs[i]->name, cli_verbs[i]->summary);
+    for (size_t i = 0; cli_verbs[i]; i++) {
+        fprintf(out, "  %-10s ", cli_verbs[i]->name);
+        print_wrapped(out, cli_verbs[i]->summary, 13, 13);
+    }
     fputs("\nin this order\n"
-          "  clang-19 -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c -o x     a program that carries its own bitcode\n"
-          "  pcere capture ./x                                                x.pcere: its codelets\n"
-          "  pcere replay --threads 1,2,4,8                                   samples\n"
-          "  pcere predict                                                    time at each thread count\n\n"
+          "  clang-19 -O3 -g -fopenmp -fpass-plugin=PCEREPass.so x.c -o x\n"
+          "                                  a program that carries its own bitcode\n"
+          "  pcere capture ./x               x.pcere: its codelets\n"
+          "  pcere replay --threads 1,2,4,8  samples\n"
+          "  pcere predict                   time at each thread count\n\n"
           "'pcere VERB --help' tells more. Every verb takes --json.\n", out);
 }
 

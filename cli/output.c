@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -65,6 +66,25 @@ void cli_note(struct cli *cli, const char *format, ...)
     free(note);
 }
 
+/* One less than the terminal has: a line that reaches its edge may go on in the next one, which nothing wipes away. */
+static size_t progress_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u : 79;
+}
+
+/* Of UTF-8 text, as many bytes as take no more columns. */
+static size_t bytes_within(const char *text, size_t columns)
+{
+    size_t bytes = 0;
+    for (size_t width = 0; text[bytes]; bytes++) {
+        width += ((unsigned char)text[bytes] & 0xc0) != 0x80;
+        if (width > columns)
+            break;
+    }
+    return bytes;
+}
+
 void cli_progress(struct cli *cli, const char *text)
 {
     if (!text) {
@@ -82,7 +102,7 @@ void cli_progress(struct cli *cli, const char *text)
     uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     if (!isatty(STDERR_FILENO) || now_ns - cli->started_ns < 1000000000u)
         return;
-    fprintf(stderr, "\r\033[K%.100s", text);
+    fprintf(stderr, "\r\033[K%.*s", (int)bytes_within(text, progress_columns()), text);
     cli->progress_shown = true;
 }
 

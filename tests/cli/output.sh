@@ -27,6 +27,12 @@ run "$PCERE" check --json; holds "the host has a name, cores and a page size" jq
 run "$PCERE" check; holds "into a file nothing is coloured" test "$(tr -dc '\033' <.out | wc -c)" -eq 0
 if script -qec true /dev/null </dev/null >/dev/null 2>&1; then      # there is a pseudo-terminal to be had
     script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1; holds "on a terminal it is" grep -q $'\033' .tty
+    # What goes on longer than a line is not wiped away with it.
+    compile slow <<<'#include <unistd.h>
+int main(void) { return usleep(1200000); }'
+    script -qec "stty cols 8; '$PCERE' run --threads 1,2 ./slow" /dev/null >.narrow </dev/null 2>&1
+    holds "on a terminal there is progress" grep -qF $'\r\033[K' .narrow
+    is "progress takes one line, however narrow the terminal is" "$(tr '\r' '\n' <.narrow | sed -n 's/^\x1b\[K\(timing\)/\1/p' | awk 'length > 7' | wc -l)" 0
     NO_COLOR=1 script -qec "'$PCERE' check" /dev/null >.tty </dev/null 2>&1
     is "unless NO_COLOR is set" "$(grep -cE $'\033\\[[0-9;]*m' .tty)" 0     # progress that is wiped away is no colour
 fi

@@ -4,11 +4,13 @@ verbs="check capture regions run replay verify predict export help version"
 
 run "$PCERE"; says "without a word it shows how it is called" 2 err '^usage: pcere VERB'
 run "$PCERE" --help; says "--help lists the verbs" 0 out '^  capture ' out '^  predict '
+is "in lines of at most 80 columns, too" "$(grep -cE '.{81}' .out)" 0
 run "$PCERE" help; says "so does the verb help" 0 out '^  replay '
 run "$PCERE" relpay; says "a misspelt verb is answered with the nearest one" 2 err "'relpay' is not a verb" err "did you mean 'pcere replay'"
 run "$PCERE" zzzzzzzz; says "a word that is near to nothing points to help" 2 err "'zzzzzzzz' is not a verb" err "pcere help"
 for verb in $verbs; do
     run "$PCERE" $verb --help; says "$verb --help shows usage and options" 0 out "^usage: pcere $verb" out '--json'
+    is "in lines of at most 80 columns" "$(sed '/^examples/,$d' .out | grep -cE '.{81}')" 0
     run "$PCERE" help $verb; says "help $verb shows the same" 0 out "^usage: pcere $verb"
     run "$PCERE" $verb --no-such-option; says "$verb refuses an unknown option" 2 err "pcere $verb: there is no option --no-such-option" err '^hint: '
 done
