@@ -160,7 +160,7 @@ enum pcere_status store_sample_append(const struct store *store, const struct st
     int descriptor = -1;
     if (!status) {
         descriptor = openat(store_directory(store), SAMPLES_FILE, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        status = descriptor < 0 ? pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot write '" SAMPLES_FILE "'")
+        status = descriptor < 0 ? store_unwritable_tell(store, pcere_fail(error, PCERE_SYSTEM, errno, NULL, "cannot write '" SAMPLES_FILE "'"), error)
                                 : line_append(descriptor, &line, error);
     }
     if (descriptor >= 0)

@@ -256,12 +256,17 @@ const struct store_library *store_library(const struct store *store, size_t inde
     return &store->files.libraries[index].about;
 }
 
+enum pcere_status store_unwritable_tell(const struct store *store, enum pcere_status status, struct pcere_error *error)
+{
+    if (status && error && (error->errnum == EACCES || error->errnum == EROFS))
+        return pcere_fail(error, PCERE_SYSTEM, error->errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
+    return status;
+}
+
 static enum pcere_status build_make(const struct store *store, struct pcere_error *error)
 {
-    struct pcere_error failure;
-    enum pcere_status status = directory_make(store->directory, "build", &failure);
-    if (status && (failure.errnum == EACCES || failure.errnum == EROFS))
-        return pcere_fail(error, PCERE_SYSTEM, failure.errnum, "codelets are built in it, and their times kept: copy it (cp -r), and name the copy", "the store '%s' cannot be written", store->path);
+    struct pcere_error failure = {0};
+    enum pcere_status status = store_unwritable_tell(store, directory_make(store->directory, "build", &failure), &failure);
     if (status && failure.errnum == EEXIST)
         return pcere_fail(error, PCERE_DATA, 0, "remove it: codelets are built anew", "the store's 'build' is no directory");
     if (status && error)

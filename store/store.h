@@ -507,6 +507,9 @@ struct store_sample {            /* one line of samples.jsonl */
 };
 
 void store_sample_done(struct store_sample *sample);
+/* After a failure of `status` to write into it: if that was since its files or their file system may not be written, `error` says so of the whole store, and
+ * what to do. The status. */
+enum pcere_status store_unwritable_tell(const struct store *store, enum pcere_status status, struct pcere_error *error);
 /* Append one line, atomically (one write with O_APPEND under a lock), with its checksum. */
 enum pcere_status store_sample_append(const struct store *store, const struct store_sample *sample, struct pcere_error *error);
 /* All samples whose lines are whole, in the file's order; what is damaged is passed by, and told by store_samples_whole. (An unfinished

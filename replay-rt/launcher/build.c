@@ -369,7 +369,7 @@ static enum pcere_status build_make(struct builder *builder, const char *final, 
     int lock = -1;
     if (strchr(final, '%'))      /* it makes something else of the sign where it writes */
         return pcere_fail(error, PCERE_USAGE, 0, "rename it, or name it by another path", "LLVM's linker cannot write to '%s', which has a '%%' in it", final);
-    enum pcere_status status = build_folder_take(builder, final, &lock, error);
+    enum pcere_status status = store_unwritable_tell(builder->store, build_folder_take(builder, final, &lock, error), error);
     if (!status)
         status = folder_fill(builder, ret_link_ns, error);
     if (!status && !cache_is_whole(final)) {

@@ -42,6 +42,14 @@ if "${as[@]}" test -r one.pcere/manifest.json; then
         run "${as[@]}" "$PCERE" $verb one.pcere; says "$verb of a store that may not be written says so at once" 5 err "the store 'one.pcere' cannot be written: Permission denied" err '^hint: .*copy'
     done
     run "${as[@]}" "$PCERE" regions one.pcere; says "it may be looked at" 0 out 'main@one.c'
+    # One in which codelets were built before: those are replayed, and what is new says why it cannot be.
+    chmod u+w one.pcere
+    run "$PCERE" replay one.pcere; says "where its owner replayed it" 0
+    chmod -R a+rX,a-w one.pcere
+    run "${as[@]}" "$PCERE" replay one.pcere; says "others see times, which are not kept" 5 out 'main@one.c' err "the store 'one.pcere' cannot be written" err '^hint: .*copy'
+    run "${as[@]}" "$PCERE" verify one.pcere --flags -O1; says "other flags cannot be built there" 5 err "the store 'one.pcere' cannot be written" err '^hint: .*copy'
+    run "${as[@]}" "$PCERE" predict one.pcere --measure; says "real runs cannot be kept either" 5 err "the store 'one.pcere' cannot be written" err '^hint: .*copy'
+    chmod -R u+w one.pcere
 fi
 chmod u+w one.pcere
 finish
