@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -133,6 +134,7 @@ enum pcere_status again_classes(struct session *session, struct pcere_error *err
 struct lack {
     size_t missing, region;      /* classes that are wanted and have no captured member; where the first of them is */
     uint64_t regions_ns, missing_ns;
+    uint64_t run_ns;             /* what the missing ones take of the run: that of regions inside others is in these, and may be several threads' at once */
     uint64_t chance_ns;          /* of invocations that look stretched, more than the machine stretches any code of the run: another one may tell */
     uint64_t vague_ns;           /* by so much of the run may captured invocations be of another kind than they count as */
     bool worth_codelets, worth_times, by_chance, uncertain, vague;      /* the last three: worth_times, for that */
@@ -216,6 +218,7 @@ static struct lack lack_find(const struct session *session)
                 continue;
             lack.region = lack.missing++ ? lack.region : i;
             lack.missing_ns += class->time_ns;
+            lack.run_ns += time_ns;
             heavy_ns += (double)class->time_ns < session->options->light_ratio * (double)run->wall_ns ? 0 : class->time_ns;
         }
     }
@@ -278,10 +281,13 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
     if (lack->worth_end)
         text_addf(&text, "the program was killed by signal %d (%s), which another run may not be", WTERMSIG(run->program_status), strsignal(WTERMSIG(run->program_status)));
     if (lack->worth_codelets) {
-        double percent = percent_of(lack->missing_ns, run->wall_ns);
-        text_addf(&text, "%s%zu class%s of invocations (%.*g %% of the run, the first in %s) had no captured member when the program ended: how long an "
+        double percent = percent_of(lack->run_ns, run->wall_ns);
+        char part[64] = "inside others";
+        if (lack->run_ns)
+            snprintf(part, sizeof part, "%.*g %% of the run", percent < 99.5 ? 2 : 4, percent);
+        text_addf(&text, "%s%zu class%s of invocations (%s, the first in %s) had no captured member when the program ended: how long an "
                   "invocation takes was not to be foretold there, or stops cost too much", text.length ? "; " : "", lack->missing, lack->missing == 1 ? "" : "es",
-                  percent < 99.5 ? 2 : 4, percent, session->manifest.regions[lack->region].name);
+                  part, session->manifest.regions[lack->region].name);
     }
     if (lack->uncertain)
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));

@@ -34,6 +34,28 @@ holds "but not by its first invocation" jq -e '[.stops[] | select(.region | star
 run "$PCERE" verify --json later.pcere
 holds "and is the program's memory" jq -e '[.codelets[] | .identical] | all and length > 0' .out
 
+# Regions inside another one, by two threads at a time: what they take is in that one's.
+compile inside <<'C'
+#include <omp.h>
+static double a[2][1000];
+int main(void)
+{
+    omp_set_max_active_levels(2);
+    #pragma omp parallel num_threads(2)
+    {
+        double *own = a[omp_get_thread_num()];
+        #pragma omp parallel num_threads(1)
+        for (int round = 0; round < 50000; round++)
+            for (int i = 0; i < 1000; i++) own[i] = own[i] * 0.5 + i;
+    }
+    return a[0][7] < 0;
+}
+C
+PCERE_REFUSE=calm run "$PCERE" capture --one-run --force --json ./inside
+says "regions inside another one find no calm" 0
+percent=$(json '.notes[] | select(contains("had no captured member"))' | sed -nE 's/.*\(([0-9.]+) % of the run.*/\1/p')
+holds "what was not captured is no more than the whole run ($percent %)" awk -v percent="$percent" 'BEGIN { exit !(percent > 0 && percent <= 100) }'
+
 # It may happen to be the last one.
 for _ in $(seq 40); do
     PCERE_REFUSE=first-calm run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o planned.pcere ./steps
