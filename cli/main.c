@@ -201,7 +201,8 @@ static int verb_main(struct cli *cli, int count, char **arguments)
             document_add_error(cli->document, &error);
     }
     struct pcere_error output_error = {0};
-    if (output_finish(cli, &output_error) != PCERE_OK) {
+    /* What the verb has told of its output is not told again: the stream keeps its failure, not the reason. */
+    if (output_finish(cli, &output_error) != PCERE_OK && cli->signal != SIGPIPE && status != PCERE_SYSTEM) {
         status = output_error.status;
         if (output_error.errnum == EPIPE) {
             status = PCERE_NO;

@@ -21,6 +21,14 @@ says "the report is written" 0 err 'wrote report.html'
 "$PCERE" report -q -o /dev/stdout 2>.err | true
 status=${PIPESTATUS[0]}
 holds "a reader of it that had enough is no error worth a message" test ! -s .err -a \( "$status" -eq 0 -o "$status" -eq 141 \)
+for format in html csv json extrap; do
+    "$PCERE" report -q --format "$format" 2>.err | true
+    status=${PIPESTATUS[0]}
+    holds "nor is one of standard output ($format)" test ! -s .err -a \( "$status" -eq 0 -o "$status" -eq 141 \)
+    status=0; "$PCERE" report -q --format "$format" >/dev/full 2>.err || status=$?
+    : >.out; says "a full disk there is an error ($format)" 5 err 'cannot write .*standard output'
+    is "which is told once ($format)" "$(grep -c 'cannot write' .err)" 1
+done
 is "others may read it, since it holds no memory" "$(stat -c %a report.html)" "$(printf '%o' $((0666 & ~$(umask))))"
 # What lies between the page's data element and its end, as a browser would cut it.
 document() { awk 'found { if (sub(/<\/script>.*/, "")) { print; exit } print } sub(/.*<script id="data" type="application\/json">/, "") { found = 1; if (sub(/<\/script>.*/, "")) { print; exit } print }' "$1"; }
