@@ -75,23 +75,37 @@ static void compilers_drop(struct compilers *compilers, size_t index)
     memmove(&compilers->items[index], &compilers->items[index + 1], (compilers->count - index) * sizeof *compilers->items);
 }
 
-/* What it is built on: `CLANG -dumpversion` says 19.1.7. */
-static enum pcere_status compiler_version(const char *clang, uint32_t *ret_major, struct pcere_error *error)
+/* What a compiler says when it is asked by `option`: the beginning of it. */
+static enum pcere_status compiler_ask(const char *clang, const char *option, char text[static 256], struct pcere_error *error)
 {
-    char path[64], text[64] = "";
+    char path[64];
     struct arguments arguments = {0};
     int code = 0, log = memfd_create("version", MFD_CLOEXEC);
     if (log < 0)
         return pcere_fail(error, PCERE_SYSTEM, 0, NULL, "cannot make a file in memory");
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), log);
     arguments_add(&arguments, clang);
-    arguments_add(&arguments, "-dumpversion");
+    arguments_add(&arguments, option);
     enum pcere_status status = command_run(&arguments, path, &code, error);
-    unsigned major = 0;
-    if (!status && (code || pread(log, text, sizeof text - 1, 0) <= 0 || sscanf(text, "%u.", &major) != 1))
-        status = pcere_fail(error, PCERE_REFUSED, 0, hint_compiler, "'%s' does not tell its version: it is no clang", clang);
+    memset(text, 0, 256);
+    if (!status && (code || pread(log, text, 255, 0) <= 0))
+        text[0] = '\0';
     close(log);
     arguments_done(&arguments);
+    return status;
+}
+
+/* What it is built on: `CLANG --version` says "clang version 19.1.7" among other words (GCC's has a number, too), and `CLANG -dumpversion` 19.1.7. */
+static enum pcere_status compiler_version(const char *clang, uint32_t *ret_major, struct pcere_error *error)
+{
+    char text[256];
+    unsigned major = 0;
+    enum pcere_status status = compiler_ask(clang, "--version", text, error);
+    bool is_clang = !status && strstr(text, "clang version");
+    if (is_clang)
+        status = compiler_ask(clang, "-dumpversion", text, error);
+    if (!status && (!is_clang || sscanf(text, "%u.", &major) != 1))
+        status = pcere_fail(error, PCERE_REFUSED, 0, hint_compiler, "'%s' does not tell its version as clang does: it is none", clang);
     if (!status)
         *ret_major = major;
     return status;

@@ -63,4 +63,8 @@ run "clang-$other" -fopenmp "-fpass-plugin=$work/lib/pcere/PCEREPass-$default.so
 says "the plugin of one version refuses to run in another" 1 err "PCERE's plugin for LLVM $default, and this compiler is of LLVM $other" err 'hint: '
 run "$PCERE" version --llvm 99; says "a version without a plugin" 3 err 'PCEREPass-99.so' err 'hint: install llvm-99-dev'
 run "$PCERE" verify --compiler /bin/true mixed.pcere; says "a compiler that is none" 3 err "'/bin/true' does not tell its version"
+# GCC has versions of its own, which may be a number of LLVM's.
+printf '#!/bin/sh\ncase $1 in -dumpversion) echo %s;; *) echo "gcc (Debian %s.1.0-1) %s.1.0";; esac\n' "$default" "$default" "$default" >gcc-like
+chmod +x gcc-like
+run "$PCERE" verify --compiler ./gcc-like mixed.pcere; says "nor is another compiler of the same number" 3 err "gcc-like' does not tell its version as clang does"
 finish
