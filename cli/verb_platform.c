@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -149,6 +150,11 @@ static enum pcere_status discover_run(struct cli *cli, const struct platform_wor
         status = architecture_place(name, &path, error);
     if (status == PCERE_OK && !words->force && access(path, F_OK) == 0)
         status = pcere_fail(error, PCERE_USAGE, 0, "--force replaces it, -o names another file", "'%s' exists", path);
+    struct stat there;
+    if (status == PCERE_OK && stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        status = pcere_fail(error, PCERE_USAGE, 0, "-o names another file", "'%s' is no regular file", path);
+    if (status == PCERE_OK)
+        status = cli_output_check(path, true, error);        /* not two minutes later */
     if (status == PCERE_OK)
         status = host_describe(&host, error);
     if (status == PCERE_OK) {

@@ -21,6 +21,11 @@ run "$PCERE" platform list sandybridge; says "list takes no name" 2
 run "$PCERE" platform discover --quick --name 'a b' -o x.json; says "a name with a blank is refused" 2 err "'a b'"
 holds "and nothing is written" test ! -e x.json
 
+# Where the result cannot be written it is not measured either.
+run timeout 20 "$PCERE" platform discover -o nowhere/x.json; says "a folder that is not there is told before anything is measured" 5 err "cannot write 'nowhere/x.json'" err '^hint: '
+mkdir folder
+run timeout 20 "$PCERE" platform discover --force -o folder; says "and so is a folder in place of a file" 2 err "'folder' is no regular file"
+
 # Probes whose answers are known; of the second folder those that must be pinned are refused.
 probes_write known 0
 probes_write loose 1
