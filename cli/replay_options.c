@@ -108,7 +108,7 @@ enum pcere_status replay_compilers_show(struct cli *cli, const struct replay_com
 
 void replay_flags_note(struct cli *cli, const char *flags)
 {
-    bool level = !flags;
+    bool level = !flags || !*flags;
     for (const char *at = flags; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
         level |= !strncmp(at, "-O", 2);
     if (!level)

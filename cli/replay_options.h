@@ -53,7 +53,7 @@ struct replay_build_words { const char *flags, *schedule, *passes, *pass_plugin,
 enum pcere_status replay_build_set(const struct replay_build_words *words, struct replay_options *options, struct pcere_error *error);
 void replay_build_put(json_t *document, const struct replay_build_words *words, bool *failed);
 
-/* Says that flags without a level of optimisation, which stand in place of the original's, have the code compiled without. NULL: the original's. */
+/* Says that flags without a level of optimisation, which stand in place of the original's, have the code compiled without. NULL or "": the original's. */
 void replay_flags_note(struct cli *cli, const char *flags);
 
 /* Says that what depends on the program's locale may look different here. */
