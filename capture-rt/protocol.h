@@ -93,11 +93,13 @@ struct capture_counts {         /* what probes keep of a region: one cache line,
     uint64_t foreign;           /* entered outside parallel regions by a thread that is not the initial one */
 } __attribute__((aligned(64)));
 
+#define CAPTURE_FRESH_REST 16u
+
 enum {                          /* flags of a record */
     CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where it tells something */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped here, for a dump or in vain: end_ns - begin_ns is not a plain time */
     CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
-    CAPTURE_RECORD_ALL_FRESH = 16,      /* all but a sixteenth of them were */
+    CAPTURE_RECORD_ALL_FRESH = 16,      /* all but one in CAPTURE_FRESH_REST of them were */
     CAPTURE_RECORD_NEAR = 4,    /* the first of its region since a stop, or a stop came while it ran: caches and page tables are not as usual */
 };
 

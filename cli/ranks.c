@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,17 +33,12 @@ static const char *rank_word(void)
     return NULL;
 }
 
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
 /* Is the rank a number in it, put there by a script? Then no other process has that name. */
 static bool names_rank(const char *output, const char *rank)
 {
     size_t length = strlen(rank);
     for (const char *at = output; (at = strstr(at, rank)); at++)
-        if ((at == output || !is_digit(at[-1])) && !is_digit(at[length]))
+        if ((at == output || !isdigit((unsigned char)at[-1])) && !isdigit((unsigned char)at[length]))
             return true;
     return false;
 }

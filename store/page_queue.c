@@ -366,8 +366,7 @@ void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks)
     pthread_mutex_unlock(&queue->lock);
 }
 
-enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_bytes, uint64_t *ret_pages,
-                                  struct pcere_error *error)
+enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_pages, struct pcere_error *error)
 {
     pthread_mutex_lock(&queue->lock);
     while (queue->end_count < blocks && !queue->failed)
@@ -375,10 +374,8 @@ enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uin
     enum pcere_status status = PCERE_OK;
     if (queue->end_count < blocks)
         status = queue_failure(queue, error);
-    else {
-        *ret_bytes = queue_end(queue, blocks).bytes;
+    else
         *ret_pages = queue_end(queue, blocks).pages;
-    }
     pthread_mutex_unlock(&queue->lock);
     return status;
 }

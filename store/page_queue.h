@@ -33,10 +33,8 @@ void page_queue_flush(struct page_queue *queue);
 
 /* Let the block that is being filled be compressed. *ret_blocks: as many blocks hold all pages added so far. */
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
-/* Wait until so many blocks are written; the failure if they never will be. *ret_bytes is the file's size up to there,
- * *ret_pages how many pages that is. */
-enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_bytes, uint64_t *ret_pages,
-                                  struct pcere_error *error);
+/* Wait until so many blocks are written; the failure if they never will be. *ret_pages is how many pages that is. */
+enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_pages, struct pcere_error *error);
 /* What `count` pages from `first` on take of the file, of those that no call before counted: their part of their blocks. They are written. */
 uint64_t page_queue_claim(struct page_queue *queue, uint64_t first, uint64_t count);
 /* What is written now, whatever failed. */

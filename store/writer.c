@@ -172,8 +172,8 @@ static uint64_t codelet_claim(struct store_writer *writer, const struct store_co
 static enum pcere_status write_codelet(struct store_writer *writer, const struct store_codelet *codelet, uint64_t blocks,
                                        char **ret_name, uint64_t *ret_stored_bytes, struct pcere_error *error)
 {
-    uint64_t bytes, pages;
-    enum pcere_status status = page_queue_wait(writer->queue, blocks, &bytes, &pages, error);
+    uint64_t pages;
+    enum pcere_status status = page_queue_wait(writer->queue, blocks, &pages, error);
     if (status)
         return status;
     char *name = choose_name(writer, codelet), *path = NULL;
@@ -493,11 +493,11 @@ static enum pcere_status sync_all(struct store_writer *writer, struct pcere_erro
 
 enum pcere_status store_writer_manifest(struct store_writer *writer, const struct store_manifest *manifest, struct pcere_error *error)
 {
-    uint64_t blocks, bytes, pages;
+    uint64_t blocks, pages;
     struct pcere_error background = {0};
     page_queue_seal(writer->queue, &blocks);
     wait_for_jobs(writer);
-    bool page_failure = page_queue_wait(writer->queue, blocks, &bytes, &pages, &background) != PCERE_OK;
+    bool page_failure = page_queue_wait(writer->queue, blocks, &pages, &background) != PCERE_OK;
     if (page_failure)
         note_failure(writer, &background, false);
     pthread_mutex_lock(&writer->lock);

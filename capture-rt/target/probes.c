@@ -78,7 +78,7 @@ static uint8_t fresh_flags(uint32_t faults, uint64_t grown_bytes)
     uint64_t fresh = grown_bytes / (uint64_t)sysconf(_SC_PAGESIZE);
     if (faults < FAULTS_MANY || fresh < faults / 2)
         return 0;
-    return CAPTURE_RECORD_FRESH | (fresh >= faults - faults / 16 ? CAPTURE_RECORD_ALL_FRESH : 0);
+    return CAPTURE_RECORD_FRESH | (fresh >= faults - faults / CAPTURE_FRESH_REST ? CAPTURE_RECORD_ALL_FRESH : 0);
 }
 
 #define RECORDS_AHEAD 4096u             /* whole pages, whatever their size: 256 KiB */

@@ -155,7 +155,8 @@ void kept_done(struct session *session);
  * of the capture itself go to session->trouble: the program runs to its end. What is returned means that it was not started, or left no log. */
 enum pcere_status session_run(struct session *session, bool choosing, const int descriptors[3], struct capture_run *ret_run, struct pcere_error *error);
 
-/* How many bytes of pages the writer may be asked to keep room for: `bytes`, but never most of what the machine has left. */
+/* How many bytes of pages the writer may be asked to keep room for: `bytes`, but never most of what is left beside `coming_bytes`, which the
+ * program is going to take. */
 uint64_t session_reserve_bytes(uint64_t bytes, uint64_t coming_bytes);
 
 #define SESSION_RESTLESS_MOST 3          /* invocations of a region that are tried in vain */

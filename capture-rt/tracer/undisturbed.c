@@ -1,5 +1,6 @@
 #include "capture-rt/tracer/undisturbed.h"
 
+#include "capture-rt/protocol.h"
 #include "capture-rt/tracer/nearby.h"
 #include "core/text.h"
 #include "core/workers.h"
@@ -28,7 +29,6 @@
 #define FAULTS_TELL 500u                /* so many tell what one costs */
 #define FAULTS_MANY 64u                 /* more than an invocation's like have, and this share of its time at the least */
 #define FAULTS_RATIO 0.05
-#define FAULTS_REST 16u                 /* of what touches memory first, so small a part was there at most: see CAPTURE_RECORD_ALL_FRESH */
 
 struct estimate { uint64_t time_ns, uncertain_ns, vague_ns; };
 
@@ -166,7 +166,7 @@ static uint32_t faults_least(const struct capture_region *region)
         const struct capture_invocation *invocation = &region->list[i];
         if (!invocation->measured_cpu || !invocation->end_ns || (invocation->fresh && !invocation->all_fresh))
             continue;
-        uint32_t faults = invocation->all_fresh ? invocation->faults / FAULTS_REST : invocation->faults;
+        uint32_t faults = invocation->all_fresh ? invocation->faults / CAPTURE_FRESH_REST : invocation->faults;
         least = faults < least ? faults : least;
     }
     return least;
@@ -331,7 +331,7 @@ static void fresh_mark(struct capture_invocation *invocation, uint64_t own_ns, u
     if (invocation->number != 1 || !invocation->stopped || !invocation->measured_cpu || own < FAULTS_MANY || (double)(own * fault_ns) <= FAULTS_RATIO * (double)own_ns)
         return;
     invocation->fresh = true;
-    invocation->all_fresh |= own >= invocation->faults - invocation->faults / FAULTS_REST;
+    invocation->all_fresh |= own >= invocation->faults - invocation->faults / CAPTURE_FRESH_REST;
 }
 
 /* The first one with its words after a stop finds what it uses as the stop left it, wherever in the region's order it comes. Those that

@@ -45,14 +45,18 @@ static uint64_t first_touches(const struct store_codelet *codelet, uint64_t page
     return pages;
 }
 
+/* Of that class, and measured on this machine. */
+static bool is_of(const struct store_sample *sample, const struct replay_session *session, const struct replay_target *target)
+{
+    return !strcmp(sample->host_name, session->host_name) && sample->region && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative;
+}
+
 /* What an earlier replay of the program's own code found here, the newest last. */
 static const struct store_sample *decision_find(const struct replay_session *session, const struct replay_target *target)
 {
     for (size_t i = session->sample_count; i-- > 0;) {
         const struct store_sample *sample = &session->samples[i];
-        if (!strcmp(sample->kind, "replay") && !strcmp(sample->host_name, session->host_name) && sample->region
-            && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative
-            && !strcmp(sample->warmup, "auto") && sample->has_residual && !*sample->flags && !*sample->settings && sample->warmup_policy
+        if (!strcmp(sample->kind, "replay") && is_of(sample, session, target) && !strcmp(sample->warmup, "auto") && sample->has_residual && !*sample->flags && !*sample->settings && sample->warmup_policy
             && warmup_kind_of(sample->warmup_policy) < WARMUP_KINDS)
             return sample;
     }
@@ -92,8 +96,7 @@ static const struct store_sample *disbelieved_find(const struct replay_session *
 {
     for (size_t i = session->sample_count; i-- > 0;) {
         const struct store_sample *sample = &session->samples[i];
-        if (!strcmp(sample->kind, "calibration") && sample->sampled_ratio > 0 && !strcmp(sample->host_name, session->host_name) && sample->region
-            && !strcmp(sample->region, target->region->name) && sample->representative == target->class->representative)
+        if (!strcmp(sample->kind, "calibration") && sample->sampled_ratio > 0 && is_of(sample, session, target))
             return sample;
     }
     return NULL;
@@ -112,9 +115,7 @@ static void disbelief_find(struct warming *warming)
     const struct store_sample *shots = disbelieved_find(session, warming->target);
     for (size_t i = 0; shots && i < session->sample_count; i++) {
         const struct store_sample *sample = &session->samples[i];
-        warming->shots_stand |= !strcmp(sample->kind, "replay") && !(sample->sampled_ratio > 0) && !strcmp(sample->host_name, shots->host_name) && sample->region
-                                && !strcmp(sample->region, shots->region) && sample->representative == shots->representative && sample->threads == shots->threads
-                                && !*sample->flags && !*sample->settings && whole_agrees(warming, shots, sample);
+        warming->shots_stand |= !strcmp(sample->kind, "replay") && !(sample->sampled_ratio > 0) && is_of(sample, session, warming->target) && sample->threads == shots->threads && !*sample->flags && !*sample->settings && whole_agrees(warming, shots, sample);
     }
     warming->whole_why = shots && !warming->shots_stand ? "shots did not stand for it in an earlier replay" : NULL;
 }
