@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct group_files { const char *root, *limit, *used, *idle; };       /* `idle`: the key of what the kernel takes back where it is short of memory */
+struct group_files { const char *root, *limit, *used, *cached[2]; };  /* `cached`: the keys of files' pages, which the kernel takes back where it is short of memory, the lately used ones too */
 
-static const struct group_files first_version = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"};
-static const struct group_files second_version = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+static const struct group_files first_version = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", {"total_inactive_file", "total_active_file"}};
+static const struct group_files second_version = {"/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file", "active_file"}};
 
 /* The number behind `key`, or the first one with NULL; UINT64_MAX: there is none ("max"). */
 static uint64_t number_read(const char *path, const char *key)
@@ -46,8 +46,12 @@ static uint64_t groups_least(const struct group_files *files, char *group, bool 
     for (;;) {
         uint64_t limit = group_number(files, group, files->limit, NULL);
         if (limit != UINT64_MAX && left) {
-            uint64_t used = group_number(files, group, files->used, NULL), idle = group_number(files, group, "memory.stat", files->idle);
-            used = used == UINT64_MAX ? 0 : idle != UINT64_MAX && idle < used ? used - idle : used;
+            uint64_t used = group_number(files, group, files->used, NULL);
+            used = used == UINT64_MAX ? 0 : used;
+            for (int kind = 0; kind < 2; kind++) {
+                uint64_t cached = group_number(files, group, "memory.stat", files->cached[kind]);
+                used -= cached == UINT64_MAX ? 0 : cached < used ? cached : used;
+            }
             limit = used < limit ? limit - used : 0;
         }
         least = limit < least ? limit : least;
