@@ -166,10 +166,9 @@ void cli_program_add(struct cli *cli, int status, struct pcere_error *error);
 /* Path of a file that is installed with PCERE ("PCEREPass.so", "libpcere-capture.so"), looked for in PCERE_LIBDIR if that is set,
  * else beside the running executable (../lib/pcere, ../lib, the configured library directory). free() it. PCERE_REFUSED. */
 enum pcere_status cli_file_find(const char *name, char **ret_path, struct pcere_error *error);
-/* May a result be written there once it is made? PCERE_USAGE: it exists, and not `force`. PCERE_SYSTEM: its folder is not there, or may not be written. */
+/* May a result be written there once it is made? PCERE_USAGE: it exists, and not `force`, or it is no regular file. PCERE_SYSTEM: its folder is not there, or may not be written. */
 enum pcere_status cli_output_check(const char *path, bool force, struct pcere_error *error);
-/* Where a result goes: `output`, or the last part of `program` and `suffix` in the current directory. free() it. PCERE_USAGE: it exists and not `force`, or it is no
- * regular file. PCERE_SYSTEM: as above. */
+/* Where a result goes: `output`, or the last part of `program` and `suffix` in the current directory. free() it. Errors: as above. */
 enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error);
 /* Find a program as a shell does: a name with a slash as it is, another in PATH. free() it. PCERE_USAGE. */
 enum pcere_status cli_program_find(const char *name, char **ret_path, struct pcere_error *error);

@@ -26,8 +26,12 @@ static bool readable(const char *path)
 
 enum pcere_status cli_output_check(const char *path, bool force, struct pcere_error *error)
 {
-    if (access(path, F_OK) == 0)
+    struct stat there;
+    if (stat(path, &there) == 0) {
+        if (!S_ISREG(there.st_mode))
+            return pcere_fail(error, PCERE_USAGE, 0, "-o FILE names another", "'%.300s' is no regular file", path);
         return force ? PCERE_OK : pcere_fail(error, PCERE_USAGE, EEXIST, "--force replaces it, -o FILE names another", "cannot write '%.300s'", path);
+    }
     char folder[PATH_MAX];
     snprintf(folder, sizeof folder, "%s", path);
     if (access(dirname(folder), W_OK | X_OK) != 0)
@@ -38,14 +42,11 @@ enum pcere_status cli_output_check(const char *path, bool force, struct pcere_er
 enum pcere_status cli_output_choose(const char *output, const char *program, const char *suffix, bool force, char **ret_path, struct pcere_error *error)
 {
     struct text path = {0};
-    struct stat there;
     text_addf(&path, "%s%s", output ? output : base_name(program), output ? "" : suffix);
     char *taken = text_take(&path);
     if (!taken)
         return pcere_fail_memory(error, "a path");
     enum pcere_status status = cli_output_check(taken, force, error);
-    if (status == PCERE_OK && stat(taken, &there) == 0 && !S_ISREG(there.st_mode))
-        status = pcere_fail(error, PCERE_USAGE, 0, "-o FILE names another", "'%.300s' is no regular file", taken);
     if (status != PCERE_OK)
         free(taken);
     else

@@ -30,7 +30,7 @@ enum pcere_status modelling_signature(const char *arch, struct platform_signatur
         *ret_is_here = here || strcmp(ret_signature->name, own) == 0;
         free(path);
     } else if (here && status == PCERE_USAGE)
-        status = pcere_fail(error, PCERE_USAGE, 0, "run 'pcere platform discover' once, which takes two minutes (--quick: ten seconds)",
+        status = pcere_fail(error, PCERE_DATA, 0, "run 'pcere platform discover' once, which takes two minutes (--quick: ten seconds)",
                             "there is no signature of this machine, '%s'", own);
     free(own);
     return status;

@@ -148,13 +148,8 @@ static enum pcere_status discover_run(struct cli *cli, const struct platform_wor
         status = pcere_fail_memory(error, "a path");
     if (status == PCERE_OK && !path)
         status = architecture_place(name, &path, error);
-    if (status == PCERE_OK && !words->force && access(path, F_OK) == 0)
-        status = pcere_fail(error, PCERE_USAGE, 0, "--force replaces it, -o names another file", "'%s' exists", path);
-    struct stat there;
-    if (status == PCERE_OK && stat(path, &there) == 0 && !S_ISREG(there.st_mode))
-        status = pcere_fail(error, PCERE_USAGE, 0, "-o names another file", "'%s' is no regular file", path);
     if (status == PCERE_OK)
-        status = cli_output_check(path, true, error);        /* not two minutes later */
+        status = cli_output_check(path, words->force, error);        /* not two minutes later */
     if (status == PCERE_OK)
         status = host_describe(&host, error);
     if (status == PCERE_OK) {
@@ -192,7 +187,7 @@ static enum pcere_status show_run(struct cli *cli, const char *word, struct pcer
     if (status == PCERE_OK)
         status = architecture_read(own ? own : word, &signature, &path, error);
     if (status == PCERE_USAGE && own)
-        status = pcere_fail(error, PCERE_USAGE, 0, "'pcere platform discover' measures it", "this machine, '%s', has not been measured", own);
+        status = pcere_fail(error, PCERE_DATA, 0, "'pcere platform discover' measures it", "this machine, '%s', has not been measured", own);
     free(own);
     if (status)
         return status;

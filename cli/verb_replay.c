@@ -353,6 +353,13 @@ static void room_note(struct cli *cli, uint64_t bytes)
                   "reads the store anew", units_format_bytes(bytes, text));
 }
 
+static void apart_note(struct cli *cli, const struct replay_options *options)
+{
+    bool passes = options->passes || options->pass_plugin;
+    cli_note(cli, "the program was optimised by the linker (-flto), and %s each of its files is compiled by itself: functions of other files are called, not inlined, which can take longer%s",
+             passes ? "with passes of your own" : options->count ? "to count" : options->target ? "for another processor" : "since that link fails,", passes ? "; compare with '--passes no-op-module'" : "");
+}
+
 static enum pcere_status interrupted(struct cli *cli, const struct replay_report *report, size_t wanted, struct pcere_error *error)
 {
     size_t measured = 0;
@@ -446,6 +453,8 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         asked_threads_tell(cli, &report);
         if (report.room_lacking_bytes)
             room_note(cli, report.room_lacking_bytes);
+        if (report.build_apart)
+            apart_note(cli, &setup.options);
         if (status == PCERE_OK)
             status = interrupt_came() ? interrupted(cli, &report, setup.target_count * setup.options.thread_count, error) : failures_count(&report, error);
         if (left_count && !cli->json)

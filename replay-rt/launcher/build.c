@@ -467,6 +467,7 @@ enum pcere_status build_codelets(const struct store *store, const struct images 
         status = left_out_load(final, "broken", &builder, &build, error);
     if (!status)
         status = libraries_find(final, &build, error);
+    build.apart = !status && build_is_apart(&builder);
     free(builds);
     free(final);
     compilers_done(&builder.compilers);

@@ -51,6 +51,7 @@ struct build {
     char *executable;                 /* path */
     char *libraries;                  /* path of the folder with the store's libraries that it uses; NULL: it uses none */
     bool cached;                      /* it was there */
+    bool apart;                       /* the linker optimised the program (-flto), and each of its files is compiled by itself here: functions of other files are called, not inlined */
     uint64_t link_ns;                 /* what linking took; 0: it was there */
     struct build_origin *origins;
     size_t origin_count;

@@ -18,17 +18,30 @@
 #define LTO_FLAG "-flto="
 #define LTO_LENGTH (sizeof LTO_FLAG - 1)
 
-const char *build_unit_lto(const struct builder *builder, const struct build_unit *build_unit)
+/* What the linker was told of the unit when it made the program, or NULL. */
+static const char *lto_flag(const struct elf_unit *unit)
 {
-    const struct build_options *options = builder->options;
-    const struct elf_unit *unit = build_unit->unit;
-    if (builder->parted || !build_unit_is_made(build_unit) || build_unit->compiler->major > PCERE_LLVM_MAJOR || options->unit_objects || options->processor->triple || options->character || options->count ||
-        options->passes || options->pass_plugin)
-        return NULL;
     for (const char *flag = unit->flags, *end = flag + unit->header.flags_bytes; flag < end; flag += strlen(flag) + 1)
         if (!strncmp(flag, LTO_FLAG, LTO_LENGTH))
             return flag;
     return NULL;
+}
+
+const char *build_unit_lto(const struct builder *builder, const struct build_unit *build_unit)
+{
+    const struct build_options *options = builder->options;
+    if (builder->parted || !build_unit_is_made(build_unit) || build_unit->compiler->major > PCERE_LLVM_MAJOR || options->unit_objects || options->processor->triple || options->character || options->count ||
+        options->passes || options->pass_plugin)
+        return NULL;
+    return lto_flag(build_unit->unit);
+}
+
+bool build_is_apart(const struct builder *builder)
+{
+    bool apart = false;
+    for (size_t i = 0; i < builder->unit_count; i++)
+        apart |= build_unit_is_made(&builder->units[i]) && lto_flag(builder->units[i].unit) && !build_unit_lto(builder, &builder->units[i]);
+    return apart;
 }
 
 void build_unit_flags(const struct elf_unit *unit, bool retarget, struct arguments *arguments)

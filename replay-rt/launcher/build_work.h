@@ -59,6 +59,7 @@ enum pcere_status build_units_compile(struct builder *builder, struct pcere_erro
 /* How the linker is to optimise the unit, as it did in the program: "-flto=full", "-flto=thin", borrowed. NULL: not at all, or the code would not be what it is to be then: what counts in it,
  * the user's passes, which come last, objects for an export, and what this linker does not read. Other flags than the original's reach the linker as far as build_link knows them. */
 const char *build_unit_lto(const struct builder *builder, const struct build_unit *unit);
+bool build_is_apart(const struct builder *builder);      /* it optimised units of the program that are compiled by themselves now */
 /* build_places.c: where functions of the program's images begin, for code that is compiled as it was: in the build's key by the files that tell it, which are only read for symbols where
  * something is built; in files of its folder. build_places_path adds the file of an image; false: it has none. */
 enum pcere_status build_places_describe(const struct builder *builder, struct text *text, struct pcere_error *error);

@@ -197,6 +197,8 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
                                            "whose iterations are those of all teams (distribute parallel do, by flang) fail", codelet->setting.team, codelet->setting.teams);
     if (!status && codelet->key_count)
         status = export_limit(work, error, "the program keeps values by pthread_setspecific or tss_set, which threads here do not have");
+    if (!status && work->session.build.apart)
+        status = export_limit(work, error, "the program was optimised by the linker (-flto), and here each file is compiled by itself: functions of other files are called, not inlined, which can take longer");
     const char *const *needed;
     size_t count = elf_file_needed(work->session.program, &needed);
     for (size_t i = 0; !status && i < count; i++)

@@ -627,6 +627,7 @@ enum pcere_status replay_run(struct store *store, const struct replay_target *ta
     report.build_ns = session.build_ns;
     report.link_ns = session.build.link_ns;
     report.build_cached = session.build.cached;
+    report.build_apart = session.build.apart;
     report.room_lacking_bytes = session.pool.cache.without_room ? session.pool.file_bytes : 0;
     struct measuring measuring = {.session = &session, .report = &report, .targets = targets, .total = target_count * options->thread_count, .first = SIZE_MAX, .last = SIZE_MAX,
                                   .begun_ns = start_ns + session.build_ns};

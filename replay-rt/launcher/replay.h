@@ -129,6 +129,7 @@ struct replay_report {
     size_t left_count;
     uint64_t build_ns, link_ns;       /* compiling and linking, near 0 if it was there; of it, linking: one executable for all codelets */
     bool build_cached;
+    bool build_apart;                 /* as in struct build */
     uint64_t room_lacking_bytes;      /* 0, or what the disk, or this machine's memory, had no room for, so that later replays will read the store again */
     uint64_t cost_ns;                 /* wall time from opening the store's codelets to the end of the last process, filling of memory files included, building not */
 };

@@ -13,7 +13,7 @@ is "sandybridge is that of the paper's Table I" \
 run "$PCERE" platform show core2; says "core2's shared cache is drawn" 0 out '^\[ *L2 3.00 MiB *\]$' out '^source: .*Table I'
 
 run "$PCERE" platform show sandybrige; says "a misspelt name brings the nearest, and all there are" 2 err "did you mean 'sandybridge'" err 'zen4'
-run "$PCERE" platform show; says "a machine that was not measured says how" 2 err 'platform discover'
+run "$PCERE" platform show; says "a machine that was not measured says how" 4 err 'platform discover'
 run "$PCERE" platform; says "what to do must be said" 2 err '^hint: .*discover'
 run "$PCERE" platform discovr; says "a misspelt action brings the nearest" 2 err "did you mean 'pcere platform discover'"
 run "$PCERE" platform list --quick; says "options of discover go with it only" 2

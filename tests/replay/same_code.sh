@@ -79,6 +79,10 @@ for flags in "-O2 -flto" "-O2 -flto=thin" "-O3 -ffast-math -march=native -flto=t
     holds "the region has the program's code, with nothing called of the other file" cmp code.crossing code.codelet
     holds "which there is" test "$(wc -l <code.codelet)" -gt 30
 done
+run "$PCERE" replay --threads 1 --passes no-op-module crossing.pcere; says "with passes of the user's own files are compiled by themselves, and that is said" 0 err 'optimised by the linker.*not inlined.*no-op-module'
+run "$PCERE" replay --threads 1 crossing.pcere; says "they are replayed without" 0 out 'main'
+is "which is not said then" "$(grep -c 'optimised by the linker' "$work/.err")" 0
+run "$PCERE" export crossing.pcere main -o crossing.export; says "an export is compiled so, too, and says so" 0 err 'optimised by the linker'
 rm -rf crossing.pcere/build
 PCERE_FAULTS=codelets.link:1+ run "$PCERE" verify crossing.pcere; says "where the linker cannot, files are compiled by themselves" 0 out identical
 holds "so that the region calls the other file's function" sh -c 'objdump -d --no-show-raw-insn crossing.pcere/build/*/codelet | sed -n "/<main\.omp_outlined.*>:/,/^$/p" | grep -q "call.*damped"'
