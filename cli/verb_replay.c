@@ -357,7 +357,7 @@ static void apart_note(struct cli *cli, const struct replay_options *options)
 {
     bool passes = options->passes || options->pass_plugin;
     cli_note(cli, "the program was optimised by the linker (-flto), and %s each of its files is compiled by itself: functions of other files are called, not inlined, which can take longer%s",
-             passes ? "with passes of your own" : options->count ? "to count" : options->target ? "for another processor" : "since that link fails,", passes ? "; compare with '--passes no-op-module'" : "");
+             passes ? "with passes of your own" : options->count ? "to count" : options->target ? "for another processor" : "since that cannot be repeated here,", passes ? "; compare with '--passes no-op-module'" : "");
 }
 
 static enum pcere_status interrupted(struct cli *cli, const struct replay_report *report, size_t wanted, struct pcere_error *error)
