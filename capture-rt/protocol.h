@@ -96,7 +96,7 @@ struct capture_counts {         /* what probes keep of a region: one cache line,
 #define CAPTURE_FRESH_REST 16u
 
 enum {                          /* flags of a record */
-    CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where it tells something */
+    CAPTURE_RECORD_CPU = 1,     /* faults and switches were measured, and cpu_ns where it tells something; without it these two are there where the thread had lost its processor most of the time */
     CAPTURE_RECORD_STOPPED = 2, /* the program was stopped here, for a dump or in vain: end_ns - begin_ns is not a plain time */
     CAPTURE_RECORD_FRESH = 8,   /* most of its faults were of pages that had not been there: it touches memory first */
     CAPTURE_RECORD_ALL_FRESH = 16,      /* all but one in CAPTURE_FRESH_REST of them were */

@@ -12,8 +12,8 @@ struct series {                  /* finished invocations, one array a property; 
     size_t count;
     uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
     uint32_t *faults, *switches, *team;
-    bool *captured, any_captured;
-    bool measured_cpu;
+    bool *captured;
+    bool measured_cpu, switched;
 };
 
 static void series_done(struct series *series)
@@ -53,9 +53,9 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         series.number[at] = invocation->number;
         series.captured[at] = invocation->captured;
         series.team[at] = invocation->team;
-        series.any_captured |= invocation->captured;
         series.faults[at] = invocation->measured_cpu ? invocation->faults : 0;
-        series.switches[at] = invocation->measured_cpu ? invocation->switches : 0;
+        series.switches[at] = invocation->switches;
+        series.switched |= invocation->switches > 0;
         series.measured_cpu = series.measured_cpu || invocation->measured_cpu;
     }
     *ret_series = series;
@@ -354,8 +354,8 @@ static enum pcere_status find_some(const struct choosing *choosing, size_t regio
     }
     struct classes_input input = {
         .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
-        .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu ? series.switches : NULL,
-        .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .kinds = series.team, .at_hand = series.any_captured ? series.captured : NULL,
+        .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu || series.switched ? series.switches : NULL,
+        .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .kinds = series.team, .at_hand = run->stopped ? series.captured : NULL,
     };
     struct classes_options options = {
         .max_classes = choosing->choose->max_classes, .min_share_ratio = choosing->choose->min_share_ratio, .wall_ns = run->wall_ns, .seed = 1,

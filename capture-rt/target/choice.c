@@ -361,11 +361,18 @@ bool target_choice_keep(struct target_state *state, const struct target_choice *
 }
 
 /* What takes long beside a stop is hardly disturbed by one: it tells of those to come, though many are captured one after the other. */
+/* Without what it waited for a processor that others had. */
+static uint64_t own_ns(const struct capture_record *record)
+{
+    uint64_t time_ns = record->end_ns - record->begin_ns;
+    return record->cpu_ns && record->cpu_ns < time_ns ? record->cpu_ns : time_ns;
+}
+
 static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept)
 {
     struct capture_log *log = state->log;
     struct capture_history *history = &log->histories[choice->region];
-    uint64_t time_ns = record->end_ns - record->begin_ns;
+    uint64_t time_ns = own_ns(record);
     uint32_t magnitude = capture_magnitude(time_ns);
     bool usual = !(record->flags & (CAPTURE_RECORD_NEAR | CAPTURE_RECORD_STOPPED)) || time_ns >= ALONE_TIMES * stop_cost_ns(state, false);
     for (int i = 0; i < TARGET_CONTEXTS; i++)
@@ -419,7 +426,7 @@ static void end_light(struct target_state *state, const struct target_choice *ch
 {
     struct capture_history *history = &state->log->histories[choice->region];
     const struct capture_counts *counts = &state->log->counts[choice->region];
-    uint64_t time_ns = record->end_ns - record->begin_ns;
+    uint64_t time_ns = own_ns(record);
     if (captured && 2 * time_ns >= counts->time_ns / record->invocation)
         cover(history, capture_magnitude(time_ns), true);
     history->captured += captured;

@@ -451,7 +451,38 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
     return true;
 }
 
-static void open_close(struct target_state *state, struct target_open *open, uint64_t end_ns)
+#define LOOK_NS 1000000u                 /* from one look to the next: half a microsecond */
+#define LOOK_MOST_NS (2 * LOOK_NS)      /* before an invocation began: later looks tell of it */
+#define LOST_LEAST_NS 500000u           /* slices of the scheduler that others get are no shorter */
+
+/* Of a region too short to ask before it began: did others have the thread's processor for most of this invocation? */
+static void lost_find(const struct target_look *before, const struct target_look *now, uint64_t usual_ns, struct capture_record *record)
+{
+    uint64_t time_ns = record->end_ns - record->begin_ns, cpu_ns = now->cpu_ns - before->cpu_ns;
+    if (before->at_ns + LOOK_MOST_NS < record->begin_ns || before->stops != now->stops || before->sleeps != now->sleeps || before->switches == now->switches)
+        return;
+    uint64_t between_ns = record->begin_ns > before->at_ns ? record->begin_ns - before->at_ns : 0, waited_ns = now->at_ns - before->at_ns - cpu_ns;
+    if (cpu_ns >= now->at_ns - before->at_ns || waited_ns < time_ns / 2 || waited_ns < between_ns)
+        return;
+    record->switches = (uint32_t)(now->switches - before->switches);
+    record->cpu_ns = waited_ns < time_ns ? time_ns - waited_ns : 1;
+    record->cpu_ns = record->cpu_ns < usual_ns && usual_ns < time_ns ? usual_ns : record->cpu_ns;
+}
+
+static void look(const struct target_state *state, struct target_thread *thread, uint64_t usual_ns, struct capture_record *record)
+{
+    bool long_ago = record->end_ns >= thread->look.at_ns + LOOK_NS, measured = record->flags & CAPTURE_RECORD_CPU;
+    if (!long_ago)
+        return;
+    struct target_costs costs = costs_read();
+    struct target_look now = {.at_ns = target_clock_ns(), .cpu_ns = process_cpu_ns(), .switches = costs.switches, .sleeps = costs.sleeps,
+                              .stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED)};
+    if (!measured && thread->look.at_ns && record->end_ns - record->begin_ns >= LOST_LEAST_NS)
+        lost_find(&thread->look, &now, usual_ns, record);
+    thread->look = now;
+}
+
+static void open_close(struct target_state *state, struct target_thread *thread, struct target_open *open, uint64_t end_ns)
 {
     struct capture_record *record = &open->record;
     struct capture_counts *region = &state->log->counts[record->region];
@@ -471,6 +502,7 @@ static void open_close(struct target_state *state, struct target_open *open, uin
         if (many)
             __atomic_store_n(&region->faulted, 1, __ATOMIC_RELAXED);
     }
+    look(state, thread, region->last_ns, record);
     bool given_up = open->captured && alarm_look(state, open), choosing = state->log->mode == CAPTURE_MODE_CHOOSING;
     uint64_t time_ns = record->end_ns - record->begin_ns, stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
     if (stops != open->stops_before)
@@ -508,7 +540,7 @@ TARGET_EXPORT void __pcere_region_end(struct pcere_site *site)
     open_truncate(state, thread, depth);
     struct target_open *open = &thread->open[depth - 1];
     struct probing probing = probing_begin(state, open, end_ns);
-    open_close(state, open, end_ns);
+    open_close(state, thread, open, end_ns);
     depth_set(thread, depth - 1);
     if (open->captured)
         capture_end(state, open, (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(void *), true);

@@ -90,8 +90,12 @@ struct target_frame {               /* of the function that a captured region wa
     char copy[TARGET_FRAME_BYTES];
 };
 
+/* A thread's switches and processor time, looked at now and then beside short regions, which cannot bear it: so a processor that was lost in one of them shows behind it. */
+struct target_look { uint64_t at_ns, cpu_ns, switches, sleeps, stops; };
+
 struct target_thread {
     uintptr_t thread_pointer;
+    struct target_look look;
     uint32_t depth;                 /* open regions */
     uint32_t depth_beyond;          /* begun when `open` was full */
     struct target_open open[TARGET_DEPTH_MAX];

@@ -29,7 +29,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t words_hash;         /* of the fork's argument words */
     uint64_t cpu_ns;             /* CPU time of the process meanwhile; 0: unknown, or the thread that enters it was never interrupted, or waited for something by itself (slept, read) */
     uint32_t faults;             /* minor page faults of that thread; valid if measured_cpu */
-    uint32_t switches;           /* involuntary context switches of it; likewise; 0 where what they cost has been taken off time_ns */
+    uint32_t switches;           /* involuntary context switches of it; also where not measured_cpu, if it had no processor for most of its time; 0 where what they cost has been taken off time_ns */
     uint32_t team;               /* threads that it asks for, by a clause or the runtime's setting; 0: unknown. Those that ask for others are not like it */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */
@@ -45,7 +45,7 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     bool fresh;                  /* most of its faults were of pages that had not been there, */
     bool all_fresh;              /* or all but a sixteenth */
     uint16_t expected;           /* capture_magnitude of how long it was expected to take; 0: who knows */
-    bool measured_cpu;           /* regions whose invocations take under 50 us go without */
+    bool measured_cpu;           /* regions whose invocations take under 100 us go without, but for the first and those behind stops */
 };
 
 struct capture_region {

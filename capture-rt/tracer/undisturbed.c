@@ -567,7 +567,7 @@ void undisturbed_take(struct capture_run *run, const struct capture_run *other)
 
 static bool is_interrupted(const struct capture_invocation *invocation)
 {
-    return invocation->end_ns && invocation->measured_cpu && invocation->switches > 0 && invocation->cpu_ns > 0 &&
+    return invocation->end_ns && invocation->switches > 0 && invocation->cpu_ns > 0 &&
            (double)invocation->time_ns > PREEMPTED_RATIO * (double)invocation->cpu_ns;
 }
 

@@ -1,0 +1,36 @@
+# tests/cli/preempted.sh - what others take of the processor while a short region runs, too short to ask beside each invocation, is none of its time.
+. "$SOURCE/tests/cli/common.sh"
+
+compile preempted <<'C'
+#include <stdio.h>
+#include <time.h>
+static double a[15000];
+static double now(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+int main(void)
+{
+    double wall = now(CLOCK_MONOTONIC), own = now(CLOCK_PROCESS_CPUTIME_ID);
+    for (int r = 0; r < 6000; r++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 15000; i++)
+            a[i] = a[i] / 3 + i;
+    }
+    printf("%g\n%.0f %.0f\n", a[77], now(CLOCK_MONOTONIC) - wall, now(CLOCK_PROCESS_CPUTIME_ID) - own);
+    return 0;
+}
+C
+timeout 100 taskset -c 0 sh -c 'while :; do :; done' &
+busy=$!
+run taskset -c 0 "$PCERE" capture -q --one-run -o preempted.pcere ./preempted
+kill "$busy"
+says "it is captured beside another process on its processor" 0
+read -r wall own < <(tail -n 1 "$work/.out")
+holds "which took much of its time" awk "BEGIN { exit !($wall > 1.4 * $own) }"
+run "$PCERE" regions --json preempted.pcere
+is "the region counts with what it had of the processor" "$(json ".regions[0].time_ns <= 1.15 * $own")" true
+is "and no less" "$(json ".regions[0].time_ns >= 0.6 * $own")" true
+finish
