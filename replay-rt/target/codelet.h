@@ -167,6 +167,8 @@ bool pcere_repeats_settle(const struct codelet *codelet);
 bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count);
 /* After the first timed walk: did all that it timed take no more than the plan expects? */
 bool pcere_walk_is_fast(const struct codelet *codelet);
+/* Did the first timed walk take clearly longer than another one? Then caches that are larger than what it uses were not as in the program yet: it counts as a warm-up, its times go. */
+bool pcere_walk_first_drop(struct codelet *codelet);
 
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,8 @@
  */
 #include "replay-rt/target/codelet.h"
 
+#include <string.h>
+
 #define FALLING_RUNS 3u                 /* the last ones, each of which took */
 #define FALLING_RATIO 0.95              /* ... at most this of the one before: the next one would take less again */
 #define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
@@ -92,6 +94,51 @@ bool pcere_repeats_settle(const struct codelet *codelet)
         settle = !steps[s].timed || runs_settle(&runs, walk_ns);
     }
     return settle;
+}
+
+/* Of the walk by that number, all that the walk before the others timed as well. */
+static uint64_t walk_sum_ns(const struct codelet *codelet, uint64_t walk)
+{
+    const struct plan_result *result = &codelet->plan->result;
+    uint64_t sum_ns = result->samples_ns[walk];
+    for (uint64_t s = 0; s < codelet->plan->steps.count; s++) {
+        struct runs runs = step_runs(codelet, s);
+        sum_ns += runs.count == result->sample_count ? runs.times_ns[walk] : 0;
+    }
+    return sum_ns;
+}
+
+#define FIRST_DROP(items, count) memmove(items, (items) + 1, ((count) - 1) * sizeof *(items))
+
+bool pcere_walk_first_drop(struct codelet *codelet)
+{
+    struct plan_result *result = &codelet->plan->result;
+    uint64_t count = result->sample_count, least_ns = UINT64_MAX;
+    for (uint64_t i = 1; i < count; i++) {
+        uint64_t now_ns = walk_sum_ns(codelet, i);
+        least_ns = now_ns < least_ns ? now_ns : least_ns;
+    }
+    if (count < 2 || walk_sum_ns(codelet, 0) <= least_ns + least_ns / AGREE_PARTS)
+        return false;
+    for (uint64_t s = 0; s < codelet->plan->steps.count; s++) {
+        struct plan_step_samples *samples = &result->steps[s];
+        if (step_runs(codelet, s).count != count)
+            continue;
+        FIRST_DROP(samples->samples_ns, count);
+        FIRST_DROP(samples->cpu_ns, count);
+        FIRST_DROP(samples->switches, count);
+        FIRST_DROP(samples->works_ns, count);
+        FIRST_DROP(samples->waits_ns, count);
+        samples->count--;
+    }
+    FIRST_DROP(result->samples_ns, count);
+    FIRST_DROP(result->cpu_ns, count);
+    FIRST_DROP(result->switches, count);
+    FIRST_DROP(result->works_ns, count);
+    FIRST_DROP(result->waits_ns, count);
+    result->sample_count--;
+    result->warmups++;
+    return true;
 }
 
 bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count)

@@ -426,23 +426,23 @@ static void runs_time(struct run *run)
     const struct plan_policy *policy = &run->codelet->plan->policy;
     struct plan_result *result = &run->codelet->plan->result;
     uint32_t most = policy->repeat_most < PLAN_SAMPLES ? policy->repeat_most : PLAN_SAMPLES;
-    uint32_t least = policy->repeat_least, undisturbed = 0, fast = 0;
+    uint32_t least = policy->repeat_least, undisturbed = 0, fast = 0, dropped = 0;
     run->timing = true;
     uint64_t begin_ns = clock_ns();
-    for (uint32_t i = 0; i < most; i++) {
-        if (i && run->populated && run->memory.lazy && !run->memory.learned)
+    for (uint32_t i = 0, walk = 0; i < most; i++, walk++) {
+        if (walk && run->populated && run->memory.lazy && !run->memory.learned)
             pcere_memory_learn(&run->memory);
         pcere_plan_phase(run->codelet, PLAN_PHASE_LEARN);
-        region_precede(run, i + policy->warmups, i);
+        region_precede(run, walk + policy->warmups, walk);
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
-        if ((i || run->populated) && !policy->learn)
+        if ((walk || run->populated) && !policy->learn)
             pcere_memory_cool(&run->memory);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
         pcere_speed_await();
         uint64_t faults = pcere_faults_so_far();
         struct cost cost = region_run(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_RUN);
-        if (!i && !run->mark && !first_run_counts(run, pcere_faults_so_far() - faults, cost.wall_ns)) {
+        if (!walk && !run->mark && !first_run_counts(run, pcere_faults_so_far() - faults, cost.wall_ns)) {
             rehearsal_end(run);
             run->populated = false;
             result->warmups = 1;
@@ -458,6 +458,11 @@ static void runs_time(struct run *run)
         bool slow = pcere_speed_is_slow(result->works_ns[i]);
         undisturbed += !cost.switches && !slow;
         fast += !slow;
+        if (run->tours && !dropped && pcere_walk_first_drop(run->codelet)) {
+            dropped = 1;
+            i--;
+            undisturbed -= undisturbed > 1;
+        }
         if (policy->long_ns && cost.wall_ns >= policy->long_ns)
             return;
         if (policy->budget_ns && !pcere_repeats_settle(run->codelet)) {
@@ -469,7 +474,7 @@ static void runs_time(struct run *run)
             continue;
         }
         uint64_t spent_ns = clock_ns() - begin_ns;
-        if (!i && policy->walk_ns && pcere_walk_is_fast(run->codelet))
+        if (!i && policy->walk_ns && pcere_walk_is_fast(run->codelet))      /* the first one, or the one behind it that takes less */
             least = 1;
         bool enough = undisturbed >= least || (i + 1 >= least && spent_ns >= DISTURBED_RATIO * policy->budget_ns);
         if (enough && policy->budget_ns && spent_ns >= policy->budget_ns)
