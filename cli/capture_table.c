@@ -70,13 +70,14 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     char invocations[24], classes[48], time[UNITS_TEXT_BYTES], share[CLI_TEXT_MOST], memory[UNITS_TEXT_BYTES], stored[UNITS_TEXT_BYTES];
     snprintf(invocations, sizeof invocations, "%llu", (unsigned long long)region->invocations);
     snprintf(classes, sizeof classes, "%zu of %zu", captured, region->class_count);
+    char holds[STORE_HOLDS_BYTES];
     struct text note = {0};
     const char *io = region_io(region);
     if (region->reason)
         text_add(&note, region->reason);
     uint32_t threads = threads_captured(region, manifest->threads);
     if (captured && region->thread_sized)
-        text_addf(&note, "%s%s %u thread%s: %s", region->reason ? "; " : "", store_region_is_exact(region) ? "exactly" : "at most", threads, threads == 1 ? "" : "s", region->thread_sized);
+        text_addf(&note, "%s%s: %s", region->reason ? "; " : "", store_region_holds(holds, region, threads), region->thread_sized);
     if (io)
         text_addf(&note, "%s%s", note.length ? "; " : "", io);
     if (region->nested) {

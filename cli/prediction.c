@@ -130,7 +130,19 @@ static enum pcere_status model_prepare(struct cli *cli, const struct prediction_
     return status;
 }
 
-/* What should have been replayed with so many threads, and was not: how many classes, and is that at most a quarter of what is predicted? SIZE_MAX: nothing was replayed with them. */
+/* Of what was not replayed with POINT's threads, the time of regions that cannot run with so many. */
+static uint64_t refused_ns(const struct prediction *prediction, const struct predict_point *point)
+{
+    uint64_t time_ns = 0;
+    for (size_t r = 0; r < point->region_count; r++)
+        if (!store_region_may_have(&prediction->manifest->regions[r], prediction->manifest->threads, point->threads))
+            for (size_t c = 0; c < point->regions[r].class_count; c++)
+                time_ns += point->regions[r].classes[c].missing ? point->regions[r].classes[c].time_ns : 0;
+    return time_ns;
+}
+
+/* What should have been replayed with so many threads, and was not: how many classes, and is that at most a quarter of what is predicted? What cannot be replayed with them may make half of it: the prediction says so. SIZE_MAX: nothing was replayed with
+ * them. */
 static size_t missing_count(const struct prediction *prediction, uint32_t threads, bool *ret_little)
 {
     struct predict_request request = prediction->request;
@@ -142,7 +154,8 @@ static size_t missing_count(const struct prediction *prediction, uint32_t thread
     if (predict_run(&request, &result, NULL) != PCERE_OK)
         return SIZE_MAX;
     size_t count = result.points[0].missing_count;
-    *ret_little = result.points[0].missing_ns <= result.points[0].time_ns / MISSING_PARTS;
+    uint64_t refused = refused_ns(prediction, &result.points[0]), time_ns = result.points[0].time_ns;
+    *ret_little = result.points[0].missing_ns - refused <= time_ns / MISSING_PARTS && refused <= time_ns / 2;
     predict_result_done(&result);
     return count;
 }

@@ -9,6 +9,7 @@
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
+//   ThreadWays.cpp    another way for more threads
 //   ThreadTargets.cpp  which function a call through a table enters
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
@@ -190,6 +191,14 @@ private:
   bool isAtOwnNumber(const llvm::Value &Address);
   void lookAtPart(const llvm::Instruction &I, Purposes &Purpose, llvm::MapVector<std::pair<unsigned, unsigned>, PartUse> &Uses);
   void findParts(Shapes &Of);
+
+  // ThreadWays.cpp
+  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; }; ///< of a thread count: who asked for it
+  using Copies = llvm::DenseMap<unsigned, Copy>; ///< by class
+  Copies copiesOfCounts();
+  unsigned origin(unsigned In, const llvm::Value *V);
+  llvm::DenseSet<std::pair<unsigned, unsigned>> bounds(const Copies &Of);
+  void findWays();
 
   // ThreadBarriers.cpp
   bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);

@@ -96,7 +96,7 @@ Purposes::Purpose Purposes::use(const Use &U) {
   return Nothing;
 }
 
-Purposes::Purpose Purposes::of(const LoadInst &Number) {
+Purposes::Purpose Purposes::of(const Value &Number) {
   static constexpr size_t ValuesMost = 200;
   Purpose Found = Nothing;
   Same.clear();

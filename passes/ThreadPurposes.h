@@ -36,7 +36,7 @@ class Purposes {
 public:
   enum Purpose { Nothing, Place, Bound };
   explicit Purposes(Shapes &Of) : Of(Of) {}
-  Purpose of(const llvm::LoadInst &Number);
+  Purpose of(const llvm::Value &Number);
   bool endsLoop(const llvm::Value &Condition, unsigned Depth = 0);
 
 private:

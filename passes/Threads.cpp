@@ -137,6 +137,8 @@ bool ThreadFlow::run() {
     followCounts();
   if (Keeps)
     findOwn();
+  if (Asks)
+    findWays();
   return true;
 }
 

@@ -390,6 +390,12 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
 
 /* ---- what is found out later --------------------------------------------------------------------------------------------------------- */
 
+/* What keeps a region from more numbers of threads, or from worse than another way, is told before what keeps it from fewer. */
+static int limit_rank(const struct store_region *region)
+{
+    return !region->thread_sized ? 0 : store_region_turns(region) ? 1 : store_region_is_exact(region) ? 3 : 2;
+}
+
 enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error)
 {
     size_t added = all && !store->manifest.looked_together, bytes = 0;
@@ -398,7 +404,7 @@ enum pcere_status store_limits_write(struct store *store, const struct store_lim
         for (size_t j = 0; j < store->manifest.region_count; j++) {
             struct store_region *region = &store->manifest.regions[j];
             const struct store_region found = {.thread_sized = limits[i].reason};
-            if (strcmp(region->name, limits[i].region) != 0 || (region->thread_sized && (store_region_is_exact(region) || !store_region_is_exact(&found))))
+            if (strcmp(region->name, limits[i].region) != 0 || limit_rank(region) >= limit_rank(&found))
                 continue;
             char *reason = strdup(limits[i].reason);
             if (!reason)

@@ -24,6 +24,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STORE_SCHEMA_VERSION 1
@@ -100,10 +102,30 @@ static inline bool store_region_is_exact(const struct store_region *region)
     return sized && (strncmp(sized, PCERE_THREADS_EXACT, sizeof PCERE_THREADS_EXACT - 1) == 0 || strncmp(sized, PCERE_THREADS_DIVISION, sizeof PCERE_THREADS_DIVISION - 1) == 0);
 }
 
+/* From how many threads on it goes another way than with fewer, or 0. */
+static inline uint32_t store_region_turns(const struct store_region *region)
+{
+    const char *sized = region->thread_sized;
+    return sized && strncmp(sized, PCERE_THREADS_WAY, sizeof PCERE_THREADS_WAY - 1) == 0 ? (uint32_t)strtoul(sized + sizeof PCERE_THREADS_WAY - 1, NULL, 10) : 0;
+}
+
 /* Whether it can run with so many threads where the capture had so many. */
 static inline bool store_region_takes(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
 {
+    uint32_t turns = store_region_turns(region);
+    if (turns)
+        return (threads < turns) == (capture_threads < turns);
     return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region));
+}
+
+enum { STORE_HOLDS_BYTES = 40 };
+
+/* "at most 2 threads": how many it holds for where the capture had so many and it is thread_sized. Returns TEXT. */
+static inline const char *store_region_holds(char text[STORE_HOLDS_BYTES], const struct store_region *region, uint32_t capture_threads)
+{
+    uint32_t turns = store_region_turns(region), threads = !turns ? capture_threads : capture_threads < turns ? turns - 1 : turns;
+    snprintf(text, STORE_HOLDS_BYTES, "%s %u thread%s", store_region_is_exact(region) ? "exactly" : turns && threads == turns ? "at least" : "at most", threads, threads == 1 ? "" : "s");
+    return text;
 }
 
 /* Whether all its codelets may be asked for so many threads: for any number where the program itself says how many they run with. */

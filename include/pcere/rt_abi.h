@@ -41,6 +41,9 @@ struct pcere_site {
 #define PCERE_THREADS_EXACT "a barrier for "
 #define PCERE_THREADS_DIVISION "a division of the work by "
 
+/* And so, with a number behind it, where it goes one way with fewer threads than that, and another one with as many and more. */
+#define PCERE_THREADS_WAY "another way from "
+
 #define PCERE_UNIT_MAGIC "PCEREBC1"
 #define PCERE_SYMBOLS_MAGIC "PCERESY1"
 

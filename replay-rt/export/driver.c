@@ -87,7 +87,7 @@ int main(int count, char **arguments)
 #endif
 #ifdef THREADS_LEAST
     if (omp_get_max_threads() < THREADS_LEAST)
-        return fprintf(stderr, "codelet: this region waits for %d threads\n", THREADS_LEAST), 2;
+        return fprintf(stderr, "codelet: this region holds for at least %d threads\n", THREADS_LEAST), 2;
 #endif
     process_start(arguments, region_work);          /* maps memory.bin by memory.txt */
 }

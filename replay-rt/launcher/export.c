@@ -185,9 +185,9 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     if (!codelet->has_after)
         status = export_limit(work, error, "the capture does not hold the memory behind the region: make check cannot compare");
     const char *sized = work->target->region->thread_sized;
+    char holds[STORE_HOLDS_BYTES];
     if (!status && sized)
-        status = export_limit(work, error, "it holds for %s %u thread%s, as in the capture: %s", store_region_is_exact(work->target->region) ? "exactly" : "at most", codelet->capture_threads,
-                              codelet->capture_threads == 1 ? "" : "s", sized);
+        status = export_limit(work, error, "it holds for %s, as in the capture: %s", store_region_holds(holds, work->target->region, codelet->capture_threads), sized);
     if (!status && codelet->num_threads)
         status = export_limit(work, error, "the construct asks for %d thread%s (num_threads); here THREADS decides", abs(codelet->num_threads), abs(codelet->num_threads) == 1 ? "" : "s");
     if (!status && codelet->does_io && codelet->has_after)

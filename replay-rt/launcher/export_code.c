@@ -275,7 +275,11 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     quoted_add(&out, codelet->region);
     text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* of the program while it was captured */\n",
               codelet->invocation, codelet->capture_threads);
-    if (work->target->region->thread_sized)
+    uint32_t turns = store_region_turns(work->target->region);
+    if (turns)
+        text_addf(&out, "#define THREADS_%s %" PRIu32 "    /* it goes another way from %" PRIu32 " threads on */\n", codelet->capture_threads < turns ? "MOST" : "LEAST",
+                  codelet->capture_threads < turns ? turns - 1 : turns, turns);
+    else if (work->target->region->thread_sized)
         text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
     if (store_region_is_exact(work->target->region))
         text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many, or the work is divided among them */\n");

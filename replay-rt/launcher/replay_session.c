@@ -283,11 +283,11 @@ enum pcere_status replay_threads_check(const struct replay_target *target, const
                                        struct pcere_error *error)
 {
     const struct store_region *region = target->region;
+    char holds[STORE_HOLDS_BYTES];
     if (store_region_takes(region, codelet->capture_threads, threads))
         return PCERE_OK;
     return pcere_fail(error, PCERE_NO, 0, threads > codelet->capture_threads ? "capture it with more threads: pcere capture --threads N" : "capture it with fewer threads: pcere capture --threads N",
-                      "%s holds for %s %u thread%s, since it uses %s", region->name, store_region_is_exact(region) ? "exactly" : "at most", codelet->capture_threads,
-                      codelet->capture_threads == 1 ? "" : "s", region->thread_sized);
+                      "%s holds for %s, since it uses %s", region->name, store_region_holds(holds, region, codelet->capture_threads), region->thread_sized);
 }
 
 bool replay_starts_take(struct replay_session *session, uint32_t threads)

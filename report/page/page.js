@@ -365,8 +365,16 @@ const columns = [
   {heading: "status", value: region => region.status + (region.reason || ""),
    cell: region => element("td", {class: "why"}, element("span", {class: "mark " + region.status}, region.status),
      failedOf(region).length ? [" ", element("span", {class: "mark invalid"}, `no replay with ${[...new Set(failedOf(region))].join(", ")} ${failedOf(region).join() === "1" ? "thread" : "threads"}`)] : null,
-     region.reason ? " " + region.reason : "", region.reason && (region.thread_sized || region.io) ? ";" : "", region.thread_sized ? ` ${/^a (barrier for|division of the work by) /.test(region.thread_sized) ? "exactly" : "at most"} ${plural(report.threads, "thread")}: ${region.thread_sized}` : "", region.thread_sized && region.io ? ";" : "", region.io ? ` ${region.io}` : "")},
+     region.reason ? " " + region.reason : "", region.reason && (region.thread_sized || region.io) ? ";" : "", region.thread_sized ? ` ${holdsText(region)}: ${region.thread_sized}` : "", region.thread_sized && region.io ? ";" : "", region.io ? ` ${region.io}` : "")},
 ];
+
+// "at most 2 threads": how many a region holds for that has something of the capture's number.
+function holdsText(region) {
+  const turns = Number((/^another way from (\d+) /.exec(region.thread_sized) || [])[1] || 0);
+  if (turns)
+    return report.threads < turns ? `at most ${plural(turns - 1, "thread")}` : `at least ${plural(turns, "thread")}`;
+  return `${/^a (barrier for|division of the work by) /.test(region.thread_sized) ? "exactly" : "at most"} ${plural(report.threads, "thread")}`;
+}
 
 function invocationsChart(region, series) {
   // The classes that take longest have a colour each, however many there are.

@@ -59,6 +59,54 @@ for flags in -O0 -O2 -O3; do
     says "$flags: the others run" 0
 done
 
+# A count from before a region sends it one way or another: it holds on one side of that alone. Not: processors, other numbers, its own team, what work is divided into.
+for flags in -O0 -O2 -O3; do
+    program turns thread_turns.c
+    captured turns --force --threads 2
+    run "$PCERE" regions --json turns.pcere
+    is "$flags: what a thread count decides is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+        "asks_another_region has_many scatters scatters_by_settings"
+    run "$PCERE" regions turns.pcere
+    says "$flags: with the side on which it holds" 0 out 'scatters@.*at least 2 threads: another way from 2 threads on \(omp_get_max_threads at thread_turns.c:[0-9]+' out 'has_many@.*at most 3 threads: another way from 4'
+    run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere scatters
+    says "$flags: one thread is refused, and more are not" 1 out 'scatters@.* 4 .*1 sample' err 'replays failed: scatters@.* at least 2 threads, since it uses another way from 2' err 'hint: capture it with fewer threads'
+    run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere has_many
+    says "$flags: and four, where the way parts there" 1 out 'has_many@.* 1 .*1 sample' err 'replays failed: has_many@.* at most 3 threads'
+    run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere asks_itself by_processors by_level by_work
+    says "$flags: the others run" 0
+    captured turns --force --threads 1
+    run "$PCERE" replay --repeat 1 --threads 2 turns.pcere scatters
+    says "$flags: captured with one, more are refused" 1 err 'scatters@.* at most 1 thread, since it uses another way' err 'hint: capture it with more threads'
+done
+
+# What cannot run so is missing for good: a prediction has the rest, and says that.
+cat > sides.c <<'C'
+#include <omp.h>
+static double a[200000];
+int main(void)
+{
+    int threads = omp_get_max_threads();
+    for (int i = 0; i < 12; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 100000; j++)
+            for (int k = 0; k < (threads > 1 ? 10 : 12); k++) a[j] = a[j] * 0.5 + k;
+#pragma omp parallel for
+        for (int j = 0; j < 200000; j++)
+            for (int k = 0; k < 10; k++) a[j] = a[j] * 0.5 + k;
+    }
+    return a[3] < 0;
+}
+C
+run "$CLANG" -g -O1 -fopenmp "-fpass-plugin=$(plugin)" sides.c -o sides
+says "sides is built" 0
+run "$PCERE" capture --force --one-run ./sides
+run "$PCERE" replay --repeat 1 --threads 1,2 sides.pcere
+says "half of it is refused" 1 err 'sides.c:7 holds for at most 1 thread'
+run "$PCERE" predict sides.pcere
+says "two threads are predicted all the same" 0 out '^ +2  ' out '^MISSING with 2 threads: [0-9]+ codelet' out 'sides.c:7 cannot run with 2 threads, since it uses another way from 2 threads on .*pcere capture --threads 2'
+run "$PCERE" export sides.pcere sides.c:7 --force -o exported
+holds "an export has its limit" grep -q 'THREADS_MOST 1  *.* another way from 2 threads on' exported/region.h
+
 # Other ways to one part per thread: made once and kept, numbers that threads keep or draw, as many turns as the team has threads, blocks that begin behind their own length, counts read
 # from text, asked for or found by counting, barriers for as many. Not: memory of each invocation, and work that any team shares.
 for flags in -O0 -O2; do

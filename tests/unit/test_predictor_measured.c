@@ -227,6 +227,12 @@ static void test_known_where_it_was_captured(void)
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 1));
     CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 2));
     CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 4));
+    regions[1].thread_sized = (char *)(uintptr_t) PCERE_THREADS_WAY "2 threads on";
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 1));
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 4));
+    regions[1].thread_sized = (char *)(uintptr_t) PCERE_THREADS_WAY "3 threads on";
+    CU_ASSERT_TRUE(measured_is_known(&manifest, &classes[1], 1));
+    CU_ASSERT_FALSE(measured_is_known(&manifest, &classes[1], 4));
     regions[1].thread_sized = NULL;
     classes[0].time_ns = 190 * MS;
     classes[1].time_ns = 161 * MS;    /* 190 + 161 + 150 */

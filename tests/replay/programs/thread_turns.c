@@ -1,0 +1,104 @@
+/* Regions that go one way with one thread, and another one with more, since a thread count from before them says so; and some that only look so. */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N = 40000 };
+static double data[N], by_element[N][8], sums[N / 100];
+static int team;
+
+struct settings { int threads, procs, level; };
+
+static void scatters(int size)
+{
+    int threads = omp_get_max_threads();
+#pragma omp parallel for firstprivate(size)
+    for (int i = 0; i < size; i++) {
+        if (threads > 1)
+            for (int k = 0; k < 8; k++)
+                by_element[i][k] += i + k;
+        else
+            for (int k = 0; k < 8; k++)
+                sums[i / 100] += i + k;
+    }
+}
+
+static void scatters_by_settings(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        if (settings->threads == 1)
+            sums[i / 100] += i;
+        else
+            data[i] += i;
+}
+
+static void has_many(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += settings->threads >= 4 ? 2 * i : i;
+}
+
+static void asks_another_region(void)
+{
+#pragma omp parallel
+    {
+#pragma omp single
+        team = omp_get_num_threads();
+    }
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += team < 2 ? 1 : 2;
+}
+
+static void asks_itself(void)
+{
+#pragma omp parallel
+    {
+        int threads = omp_get_num_threads();
+#pragma omp for
+        for (int i = 0; i < N; i++)
+            data[i] += threads > 1 ? 1 : 2;
+    }
+}
+
+static void by_processors(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += settings->procs > 1 ? 1 : 2;
+}
+
+static void by_level(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += settings->level > 1 ? 1 : 2;
+}
+
+static void by_work(int size)
+{
+    int each = size / omp_get_max_threads(), seen = 0;
+#pragma omp parallel for reduction(+ : seen)
+    for (int i = 0; i < N; i++)
+        seen += each > 1;
+    data[0] += seen;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {.threads = omp_get_max_threads(), .procs = omp_get_num_procs(), .level = argc > 1 ? atoi(argv[1]) : 3};
+    for (int i = 0; i < 3; i++) {
+        scatters(N);
+        scatters_by_settings(&settings);
+        has_many(&settings);
+        asks_another_region();
+        asks_itself();
+        by_processors(&settings);
+        by_level(&settings);
+        by_work(N);
+    }
+    puts(data[N - 1] > 0 ? "PASS" : "FAIL");
+    return 0;
+}
