@@ -78,6 +78,9 @@ static void region_row(struct cli_table *table, const struct store_manifest *man
     uint32_t threads = threads_captured(region, manifest->threads);
     if (captured && region->thread_sized)
         text_addf(&note, "%s%s: %s", region->reason ? "; " : "", store_region_holds(holds, region, threads), region->thread_sized);
+    uint32_t team = store_region_team(region, manifest->threads);
+    if (team)
+        text_addf(&note, "%salways with %u thread%s, as the program asks", note.length ? "; " : "", team, team == 1 ? "" : "s");
     if (io)
         text_addf(&note, "%s%s", note.length ? "; " : "", io);
     if (region->nested) {

@@ -248,6 +248,21 @@ static void guessed_print(const struct prediction *prediction)
     }
 }
 
+#define TOLD_RATIO 0.01
+
+/* Regions for which the number of threads changes nothing. */
+static void teams_print(const struct prediction *prediction)
+{
+    for (size_t r = 0; r < prediction->manifest->region_count; r++) {
+        const struct store_region *region = &prediction->manifest->regions[r];
+        uint32_t team = store_region_team(region, prediction->manifest->threads);
+        char name[REGION_NAME_BYTES];
+        if (team && (double)region->time_ns >= TOLD_RATIO * (double)prediction->manifest->wall_ns)
+            printf("%s runs with %u thread%s at any number of threads, as the program asks (num_threads, omp_set_num_threads)\n",
+                   cli_region_name(name, prediction->manifest, region->name), team, team == 1 ? "" : "s");
+    }
+}
+
 #define BUSY_RATIO 0.1
 
 /* Where other work had the processors while replays were timed. */
@@ -446,6 +461,7 @@ static void prediction_print(const struct prediction *prediction)
     missing_print(prediction);
     absent_print(prediction);
     alien_print(prediction);
+    teams_print(prediction);
     guessed_print(prediction);
     busy_print(prediction);
     apart_print(prediction);

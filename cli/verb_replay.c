@@ -213,7 +213,7 @@ static void result_row(struct cli_table *table, const struct replay_result *resu
         }
     }
     char team[2 * CLI_TEXT_MOST] = "", reached[CLI_TEXT_MOST];
-    if (result->team && result->team < sample->threads)
+    if (result->team && result->team != sample->threads)
         snprintf(team, sizeof team, "its team has %u thread%s", result->team, result->team == 1 ? "" : "s");
     else if (precision_ratio > 0 && result->error.status == PCERE_OK && !(result->precision_ratio <= precision_ratio))
         snprintf(team, sizeof team, isfinite(result->precision_ratio) ? "only precise to %s" : "only one process fitted into the budget%.0s",

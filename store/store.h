@@ -118,6 +118,19 @@ static inline bool store_region_takes(const struct store_region *region, uint32_
     return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region));
 }
 
+/* The team that all its codelets have whatever is asked, if it is another one than the capture's number of threads; else 0. */
+static inline uint32_t store_region_team(const struct store_region *region, uint32_t capture_threads)
+{
+    uint32_t team = 0;
+    for (size_t i = 0; i < region->class_count; i++) {
+        const struct store_class *one = &region->classes[i];
+        if (one->captured && (!one->team || (team && one->team != team)))
+            return 0;
+        team = one->captured ? one->team : team;
+    }
+    return team == capture_threads ? 0 : team;
+}
+
 enum { STORE_HOLDS_BYTES = 40 };
 
 /* "at most 2 threads": how many it holds for where the capture had so many and it is thread_sized. Returns TEXT. */

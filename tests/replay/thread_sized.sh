@@ -551,8 +551,12 @@ run "$PCERE" regions sets.pcere
 says "a team that the program set holds for its own number" 0 out 'at most 2 threads: memory with one part per thread'
 run "$PCERE" replay --repeat 1 --threads 4 sets.pcere
 says "it is replayed as it is whatever is asked" 0 out 'its team has 2 threads'
+run "$PCERE" replay --repeat 1 --threads 1 sets.pcere
+says "which is told of fewer, too" 0 out ' 1 .*its team has 2 threads'
+run "$PCERE" regions sets.pcere
+says "and in the table of regions" 0 out 'always with 2 threads, as the program asks'
 run "$PCERE" predict --threads 2,4 sets.pcere
-says "of others a prediction says that they lack" 0 out '^MISSING with 2 threads: .* was not replayed with 2 threads'
+says "of others a prediction says that they lack" 0 out 'own@.* runs with 2 threads at any number of threads, as the program asks' out '^MISSING with 2 threads: .* was not replayed with 2 threads'
 holds "and calls none too many" test "$(grep -cE 'cannot run with|MISSING with 4' .out)" = 0
 run "$PCERE" verify --json --threads 1 sets.pcere
 holds "its threads add in any order, whatever is asked: a bound for rounding" jq -e 'all(.codelets[]; .bound_ratio > 0)' .out
