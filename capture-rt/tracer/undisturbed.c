@@ -20,6 +20,8 @@
 #define STEADY_LEAST 12                 /* to one side alone, */
 #define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
 #define STRETCHED_RATIO 1.2              /* times its like, and itself in another run */
+#define UNLIKE_RATIO 0.5                 /* of what a kind takes: more than that is not explained by what disturbed an invocation */
+#define AGREE_RATIO 1.5                  /* by which the middle half of its like may differ to tell what it should take */
 #define PREEMPTED_RATIO 1.1             /* wall time over CPU time */
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where neither the run nor the machine tells it; seen: 800 to 1600 */
 #define FAULT_LEAST_RATIO 0.67          /* of what the machine tells; caches are colder in the program, and others write beside it */
@@ -181,6 +183,17 @@ static uint64_t tracking_faults(const struct capture_invocation *invocation, uin
     return invocation->measured_cpu && invocation->faults < pages ? invocation->faults : pages;
 }
 
+/* What its like take, or 0: there are none, or they take so different times that the one in the middle tells nothing of another. */
+static double usual_ns_of(const struct nearby_list *list, size_t at)
+{
+    uint64_t times[NEARBY_MOST];
+    size_t count = nearby_both(list, at, NEARBY_SAME, times);
+    if (count < NEARBY_LIKE_LEAST)
+        count = nearby_both(list, at, NEARBY_USUAL, times);
+    bool agree = count >= NEARBY_LIKE_LEAST && (double)times[count - 1 - count / 4] <= AGREE_RATIO * (double)times[count / 4];
+    return agree ? (double)times[count / 2] : 0;
+}
+
 /* Of the last invocation that was estimated: by those with the same words, and by all. */
 struct nearby { struct nearby_kinds same, usual; };
 
@@ -207,6 +220,12 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
             like_ns = placed ? placed : like_ns;
             vague_ns = like_ns && many && !placed ? vague_of(&nearby->usual, own_ns, disturbed, like_ns) : 0;
         }
+    }
+    double unlike = like_ns ? off_by(like_ns, own_ns, disturbed) : 0;
+    if (unlike > UNLIKE_RATIO * (double)like_ns && usual_ns_of(list, at) <= 0) {         /* all of them differ: it may as well be one by itself */
+        if (!invocation->stopped)
+            return (struct estimate){own_ns, (uint64_t)(FAULT_DOUBT * unlike), 0};
+        vague_ns = unlike > (double)vague_ns ? (uint64_t)unlike : vague_ns;
     }
     if (like_ns) {
         double short_ns = (double)like_ns + (1 - FAULT_DOUBT) * disturbed.cost_ns - (double)own_ns;
@@ -505,21 +524,11 @@ static void time_take(struct capture_run *run, struct capture_region *region, st
     invocation->vague_ns = same->vague_ns;
 }
 
-/* What its like take, or 0. */
-static double like_ns(const struct nearby_list *list, size_t at)
-{
-    uint64_t times[NEARBY_MOST];
-    size_t count = nearby_both(list, at, NEARBY_SAME, times);
-    if (count < NEARBY_LIKE_LEAST)
-        count = nearby_both(list, at, NEARBY_USUAL, times);
-    return count < NEARBY_LIKE_LEAST ? 0 : (double)times[count / 2];
-}
-
 /* Does it stand out from its like here, and from the most that it may take in the other run? Then it was the machine that stretched it. */
 static bool is_stretched(const struct nearby_list *list, size_t at, const struct capture_invocation *same)
 {
     double own_ns = (double)list->region->list[at].time_ns, most_ns = (double)same->time_ns + (double)same->uncertain_ns;
-    double usual_ns = own_ns < STRETCHED_RATIO * most_ns ? 0 : like_ns(list, at);
+    double usual_ns = own_ns < STRETCHED_RATIO * most_ns ? 0 : usual_ns_of(list, at);
     return usual_ns > 0 && own_ns >= STRETCHED_RATIO * usual_ns;
 }
 

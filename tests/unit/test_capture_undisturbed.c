@@ -609,6 +609,32 @@ static void stretched_elsewhere(void)
     CU_ASSERT_EQUAL(one.list[9].time_ns, before_ns);             /* disturbed here, but far longer, and out of the ordinary, there */
 }
 
+/* Each takes another time: the usual one tells nothing of the longest, which the other run measured. */
+static void times_of_all_sizes(void)
+{
+    static const uint64_t us[] = {10000, 3500, 20800, 9800, 11000, 4500, 4700, 3700, 500, 900, 1700, 700};
+    struct fixture one, two, near;
+    uint64_t written = 100;
+    plain_runs(&one, &two);
+    fixture_init(&near);
+    one.run.stopped = true;
+    for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
+        add(&one, i == 2 ? 21500 : us[i], 7)->stopped = i == 2;
+        add(&two, us[i], 7);
+        add(&near, us[i], 7)->near = i == 2;
+    }
+    undisturbed_fill(&one.run, pages, &written);
+    CU_ASSERT(one.list[2].vague_ns > 5000000);                  /* one of 11 ms is like it at best */
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 3), 20800);
+    CU_ASSERT_EQUAL(us_of(&one, 1), 10000);
+    near.run.stopped = false;
+    undisturbed_fill(&near.run, NULL, NULL);
+    CU_ASSERT_EQUAL(us_of(&near, 3), 20800);                    /* that a stop was nearby does not halve it */
+    CU_ASSERT(near.list[2].uncertain_ns > 0);
+}
+
 static void other_order(void)
 {
     struct fixture one, two;
@@ -683,6 +709,7 @@ static const struct unit_test tests[] = {
     {"an invocation of another course of the program mends nothing", other_run_of_another_course},
     {"what stands out from its like in one run alone takes what it takes in the other", machine_stretched},
     {"what stands out in the other run mends nothing", stretched_elsewhere},
+    {"among times of all sizes nothing stands out", times_of_all_sizes},
     {"an invocation in which the machine stood still is told by the next run, though that stopped at it", stood_still_where_the_next_run_stops},
     {"where times scatter, what a stopped invocation takes is not known", vague_where_times_scatter},
     {"nor where it took less than its like and its faults together", vague_where_too_short},
