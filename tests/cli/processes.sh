@@ -36,6 +36,40 @@ for way in 0 1 2 3; do
     run "$PCERE" verify closes.pcere; says "and what was captured after that can be verified" 0 out 'main@closes.c.*identical'
 done
 
+# ---- functions named as the C library's --------------------------------------------------------------------------------------------
+# The C library and the OpenMP runtime do not use these names inside, so that such a program runs well alone.
+compile named <<'C'
+#include <stdio.h>
+void read(const char *name, double *to, int rows) { printf("read %s\n", name); for (int i = 0; i < rows; i++) to[i] = i; }
+int recv(double x) { return puts("recv") + (x > 0); }
+int stat(double x) { return puts("stat") + (x > 0); }
+int fstat(double x) { return puts("fstat") + (x > 0); }
+int lseek(double x) { return puts("lseek") + (x > 0); }
+int pread(double x) { return puts("pread") + (x > 0); }
+int pwrite(double x) { return puts("pwrite") + (x > 0); }
+int sendmsg(double x) { return puts("sendmsg") + (x > 0); }
+int write(double x) { return puts("write") + (x > 0); }
+int prctl(double x) { return puts("prctl") + (x > 0); }
+static double a[20000], in[100];
+int main(void) {
+    read("values", in, 100);
+    for (int step = 0; step < 12; step++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 20000; i++) a[i] = a[i] * 0.5 + in[i % 100];
+    }
+    printf("%g\n", a[77]);
+    return 0;
+}
+C
+./named >plain.out
+run "$PCERE" capture -q --all-classes --force ./named; says "a program with functions named as the C library's is captured" 0
+holds "and nobody calls these but the program" cmp plain.out .out
+run "$PCERE" verify named.pcere; says "so that memory is as it was" 0 out 'main@named.c.*identical'
+run "$PCERE" profile -q -o named.pcx ./named; says "it is profiled" 0
+holds "and nobody calls them there" cmp plain.out .err
+run "$PCERE" trace -q -o named.pct ./named; says "it is traced" 0
+holds "and nobody calls them there either" cmp plain.out .err
+
 # ---- limits of its own -----------------------------------------------------------------------------------------------------------
 compile limited <<'C'
 #define _GNU_SOURCE
