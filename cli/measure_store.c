@@ -78,18 +78,42 @@ static enum pcere_status classes_append(const struct cli *cli, const struct prog
     return status;
 }
 
+/* The threads that all invocations of a region asked for, as far as they are listed; 0: not the same, or not known. */
+static uint32_t region_team(const struct capture_region *region)
+{
+    uint32_t team = 0;
+    for (size_t i = 0; i < region->list_count; i++)
+        if (!region->list[i].nested && team && region->list[i].team != team)
+            return 0;
+        else if (!region->list[i].nested)
+            team = region->list[i].team;
+    return team;
+}
+
+/* Did each thread of the program have a processor, but for what other work took? Else threads wait for each other's. */
+static bool processors_suffice(const struct capture_run *run, unsigned processors)
+{
+    bool suffice = run->threads <= processors;
+    for (size_t i = 0; i < run->invocation_count; i++)
+        suffice = suffice && run->invocations[i].team <= processors && !run->invocations[i].nested;
+    return suffice;
+}
+
 enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run, uint64_t line_ns,
                                        struct pcere_error *error)
 {
     enum pcere_status status = PCERE_OK;
     char kind[] = "run", none[] = "";
+    unsigned processors = cli_processors();
+    uint64_t waited_ns = run->waited_ns;
+    bool told = waited_ns && processors_suffice(run, processors);
     for (size_t i = 0; status == PCERE_OK && i <= run->region_count; i++) {
         const struct capture_region *region = i ? &run->regions[i - 1] : NULL;
         uint64_t time_ns = region ? region->time_ns : run->wall_ns;
         struct store_sample sample = {
             .kind = kind, .host_name = (char *)(uintptr_t)host_name, .host = (char *)(uintptr_t)host, .region = region ? region->name : NULL,
-            .threads = run->threads, .warmup = none, .flags = none, .settings = (char *)(uintptr_t)settings,
-            .samples_ns = &time_ns, .sample_count = 1, .cost_ns = run->wall_ns,
+            .threads = run->threads, .team = region ? region_team(region) : 0, .warmup = none, .flags = none, .settings = (char *)(uintptr_t)settings,
+            .waits_ns = !region && told ? &waited_ns : NULL, .samples_ns = &time_ns, .sample_count = 1, .cost_ns = run->wall_ns,
             .line_ns = region ? 0 : line_ns, .wall_ns = region ? 0 : run->wall_ns, .serial_ns = region ? 0 : run->serial_ns, .when_s = (uint64_t)time(NULL),
         };
         status = store_sample_append(store, &sample, error);

@@ -384,6 +384,9 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "real_spread_ratio", point->real_count > 1 ? json_real(point->real_spread_ratio) : json_null(), failed);
     json_put(value, "real_pairs", json_from_u64(point->real_pairs), failed);
     json_put(value, "real_pair_ratio", point->real_pairs ? json_real(point->real_pair_ratio) : json_null(), failed);
+    json_put(value, "real_waited_ratio", point->has_real ? json_real(point->real_waited_ratio) : json_null(), failed);
+    json_put(value, "real_team", point->fixed_count ? json_from_u64(prediction->manifest->threads) : json_null(), failed);
+    json_put(value, "real_team_regions", json_from_u64(point->fixed_count), failed);
     json_put(value, "error_ratio", point->has_real ? json_real(point->error_ratio) : json_null(), failed);
     json_put(value, "acceleration", point->has_acceleration ? json_real(point->acceleration) : json_null(), failed);
     json_put(value, "serial_ns", json_from_u64(point->serial_ns), failed);

@@ -140,8 +140,8 @@ void replay_asked_threads_tell(struct cli *cli, const struct replay_asked_thread
     size_t more = asked->regions - 1;
     if (more)
         snprintf(others, sizeof others, " and %zu more region%s", more, more == 1 ? "" : "s");
-    cli_note(cli, "%s%s asked for %u thread%s by a variable (num_threads, omp_set_num_threads), as many as the capture had: that is taken for OMP_NUM_THREADS, and other numbers are tried; if the program always "
-             "asks for that, they may differ or crash. pcere capture --threads %u tells: what does not follow it is then replayed with its own number", asked->region, others, asked->threads, asked->threads == 1 ? "" : "s",
+    cli_note(cli, "%s%s may have asked for %u thread%s by itself (a variable in num_threads, or omp_set_num_threads, which the program has), as many as the capture had: that is taken for OMP_NUM_THREADS, and other "
+             "numbers are tried; if the program always asks for that, they may differ or crash. pcere predict --measure tells, and pcere capture --threads %u: what does not follow it is then replayed with its own number", asked->region, others, asked->threads, asked->threads == 1 ? "" : "s",
              asked->threads + 1);
 }
 

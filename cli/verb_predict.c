@@ -265,7 +265,7 @@ static void teams_print(const struct prediction *prediction)
 
 #define BUSY_RATIO 0.1
 
-/* Where other work had the processors while replays were timed. */
+/* Where other work had the processors while replays or real runs were timed. */
 static void busy_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.point_count; i++) {
@@ -274,6 +274,26 @@ static void busy_print(const struct prediction *prediction)
         if (point->preempted_ratio >= BUSY_RATIO)
             printf("BUSY with %u thread%s: while replays were timed, other work had a processor of theirs for %s of the time. That is left out as far as it is known, so that runs beside such work "
                    "take longer than the interval says; replay again with nothing else running\n", point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, point->preempted_ratio));
+        if (point->real_waited_ratio >= BUSY_RATIO)
+            printf("BUSY with %u thread%s: real runs waited for a processor, which other work had, for %s of their time. A prediction is of a machine without such work; measure again with nothing else "
+                   "running\n", point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, point->real_waited_ratio));
+    }
+}
+
+/* Where a program sets its number of threads itself, it does not run with those that are asked for. */
+static void fixed_print(const struct prediction *prediction)
+{
+    unsigned own = prediction->manifest->threads;
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        char name[REGION_NAME_BYTES], others[CLI_TEXT_MOST] = "";
+        if (!point->fixed_count)
+            continue;
+        if (point->fixed_count > 1)
+            snprintf(others, sizeof others, " and %zu more region%s", point->fixed_count - 1, point->fixed_count == 2 ? "" : "s");
+        printf("FIXED with %u thread%s: in real runs %s%s had %u thread%s all the same, as in the capture: the program sets the number itself (num_threads, omp_set_num_threads). Real times and errors are not of %u "
+               "thread%s, predictions are; where an argument of the program says how many, compare with a run that has another\n", point->threads, point->threads == 1 ? "" : "s",
+               cli_region_name(name, prediction->manifest, point->fixed_most), others, own, own == 1 ? "" : "s", point->threads, point->threads == 1 ? "" : "s");
     }
 }
 
@@ -464,6 +484,7 @@ static void prediction_print(const struct prediction *prediction)
     teams_print(prediction);
     guessed_print(prediction);
     busy_print(prediction);
+    fixed_print(prediction);
     apart_print(prediction);
     members_print(prediction);
     if (prediction->by_model)

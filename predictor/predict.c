@@ -414,6 +414,8 @@ static enum pcere_status point_predict(struct predictor *predictor, uint64_t ser
     ret_point->has_real = ret_point->real_count > 0;
     if (ret_point->has_real)
         ret_point->error_ratio = amdahl_error_ratio((double)ret_point->time_ns, (double)ret_point->real_ns);
+    ret_point->real_waited_ratio = runs_waited_ratio(predictor->request, threads);
+    ret_point->fixed_count = runs_fixed(predictor->request, threads, &ret_point->fixed_most);
     if (ret_point->has_real)         /* runs_median left them sorted */
         ret_point->real_spread_ratio = statistics_spread_ratio(predictor->values, ret_point->real_count);
     ret_point->real_pair_ratio = runs_pairs(predictor->request, threads, predictor->values, &ret_point->real_pairs);

@@ -151,6 +151,9 @@ struct predict_point {
     double real_spread_ratio;        /* longest less shortest of them, over the median */
     double real_pair_ratio;          /* median difference of two of them that followed each other, over their mean: what no prediction of one run can be surer than */
     size_t real_pairs;
+    double real_waited_ratio;        /* runs_waited_ratio */
+    size_t fixed_count;              /* runs_fixed: regions whose real runs at these threads tell nothing of them */
+    const char *fixed_most;          /* the one that takes most, borrowed from the manifest; NULL: none */
     double error_ratio;              /* |time - real| / real; 0 without real */
     bool has_acceleration;           /* cost_ns is not 0 */
     double acceleration;             /* real time (predicted, where there is no real one) over cost_ns */

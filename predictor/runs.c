@@ -128,3 +128,51 @@ uint64_t runs_strange(const struct predict_request *request, uint32_t threads, s
     }
     return runs ? whole_ns / runs : 0;
 }
+
+double runs_waited_ratio(const struct predict_request *request, uint32_t threads)
+{
+    double waited_ns = 0, wall_ns = 0;
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (!runs_is(request, sample) || sample->threads != threads || !sample->waits_ns || sample->sample_count != 1)
+            continue;
+        waited_ns += fmin((double)sample->waits_ns[0], (double)sample->wall_ns);
+        wall_ns += (double)sample->wall_ns;
+    }
+    return wall_ns > 0 ? waited_ns / wall_ns : 0;
+}
+
+static bool region_is_fixed(const struct predict_request *request, const struct store_region *region, uint32_t threads)
+{
+    bool seen = false;
+    for (size_t c = 0; c < region->class_count; c++)
+        if (region->classes[c].team)
+            return false;                       /* its replays have as many as it asks for */
+    for (size_t i = 0; i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        if (!replays_sample_is(sample, "run", request->arch) || !sample->region || sample->threads != threads || !text_equal(sample->region, region->name))
+            continue;
+        if (sample->team != request->manifest->threads)
+            return false;
+        seen = true;
+    }
+    return seen;
+}
+
+size_t runs_fixed(const struct predict_request *request, uint32_t threads, const char **ret_most)
+{
+    size_t count = 0;
+    uint64_t most_ns = 0;
+    *ret_most = NULL;
+    for (size_t r = 0; threads != request->manifest->threads && r < request->manifest->region_count; r++) {
+        const struct store_region *region = &request->manifest->regions[r];
+        if (!region_is_fixed(request, region, threads))
+            continue;
+        count++;
+        if (!*ret_most || region->time_ns > most_ns) {
+            most_ns = region->time_ns;
+            *ret_most = region->name;
+        }
+    }
+    return count;
+}

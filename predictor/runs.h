@@ -27,4 +27,11 @@ bool runs_serial(const struct predict_request *request, uint32_t threads, double
  * samples; NULL: none. */
 uint64_t runs_strange(const struct predict_request *request, uint32_t threads, size_t *ret_count, const char **ret_most);
 
+/* Of the time of all runs at these threads, how long their initial threads waited for a processor, which other work had. 0: they did not, or it is not known. */
+double runs_waited_ratio(const struct predict_request *request, uint32_t threads);
+
+/* Regions that asked for as many threads in all real runs at these threads as in the capture, which had others, though replays take it that they follow what is asked. Their number;
+ * *ret_most: the one that takes most of a run, borrowed from the manifest; NULL: none. */
+size_t runs_fixed(const struct predict_request *request, uint32_t threads, const char **ret_most);
+
 #endif

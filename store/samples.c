@@ -68,6 +68,8 @@ static enum pcere_status sample_encode(const struct store_sample *sample, struct
     json_put(object, "threads", json_from_u64(sample->threads), &failed);
     if (sample->processors)
         json_put(object, "processors", json_from_u64(sample->processors), &failed);
+    if (sample->team)
+        json_put(object, "team", json_from_u64(sample->team), &failed);
     json_put(object, "warmups", json_from_u64(sample->warmups), &failed);
     json_put(object, "warmup", json_from_string(or_empty(sample->warmup)), &failed);
     if (sample->warmup_policy)
@@ -240,6 +242,8 @@ static void warmup_read(struct json_reader *reader, const json_t *object, struct
         sample->start_ns = json_read_u64(reader, object, "start_ns", UINT64_MAX);
     if (json_object_get(object, "processors"))
         sample->processors = (uint32_t)json_read_u64(reader, object, "processors", UINT32_MAX);
+    if (json_object_get(object, "team"))
+        sample->team = (uint32_t)json_read_u64(reader, object, "team", UINT32_MAX);
     if (json_object_get(object, "line_ns"))
         sample->line_ns = json_read_u64(reader, object, "line_ns", UINT64_MAX);
     sample->has_residual = residual != NULL;

@@ -1,6 +1,7 @@
 #include "capture-rt/tracer/child.h"
 
 #include "capture-rt/protocol.h"
+#include "capture-rt/tracer/delays.h"
 #include "core/environment.h"
 
 #include <errno.h>
@@ -208,10 +209,20 @@ void child_note_end(struct child *child, int status, uint64_t peak_bytes)
     child->peak_bytes = peak_bytes;
 }
 
+/* What the kernel knows of it goes when it is reaped. */
+static void child_waited_look(struct child *child)
+{
+    siginfo_t info = {0};
+    uint64_t waited_ns;
+    if (!child->ended && waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->pid && delays_waited(child->pid, child->pid, &waited_ns))
+        child->waited_ns = waited_ns;
+}
+
 static bool child_reap(struct child *child, int flags)
 {
     struct rusage usage;
     int status;
+    child_waited_look(child);
     while (!child->ended) {
         pid_t pid = wait4(child->pid, &status, flags, &usage);
         if (pid == child->pid && (WIFEXITED(status) || WIFSIGNALED(status)))

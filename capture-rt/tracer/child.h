@@ -20,6 +20,7 @@ struct child {
     bool ended, stopped;         /* stopped: it was sent SIGTERM */
     int status;                  /* as waitpid gives it, once ended */
     uint64_t peak_bytes;
+    uint64_t waited_ns;          /* how long the initial thread waited for a processor, as the scheduler counts it; 0: unknown */
     bool randomized;             /* ADDR_NO_RANDOMIZE was refused */
     char **environment;          /* what manifest.environment wants to hold */
     struct program_signals signals;

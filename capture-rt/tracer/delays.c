@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* "TIME ON A PROCESSOR, WAITED FOR ONE, HOW OFTEN". False: this kernel does not tell. */
-static bool waited_read(pid_t pid, pid_t tid, uint64_t *ret_ns)
+/* "TIME ON A PROCESSOR, WAITED FOR ONE, HOW OFTEN". */
+bool delays_waited(pid_t pid, pid_t tid, uint64_t *ret_ns)
 {
     char path[64], text[96];
     unsigned long long ran_ns, waited_ns;
@@ -26,7 +26,7 @@ void delays_look(pid_t pid, const struct freeze *freeze, struct delays *ret_dela
     size_t count = 0;
     for (size_t i = 0; freeze->count > 1 && freeze->count <= DELAYS_MOST && i < freeze->count; i++) {
         ret_delays->threads[count].tid = freeze->threads[i].tid;
-        count += !freeze->threads[i].gone && waited_read(pid, freeze->threads[i].tid, &ret_delays->threads[count].waited_ns);
+        count += !freeze->threads[i].gone && delays_waited(pid, freeze->threads[i].tid, &ret_delays->threads[count].waited_ns);
     }
     ret_delays->count = count;
 }

@@ -15,6 +15,9 @@ struct delays {
     size_t count;                    /* 0: not known, or there is one thread alone, whose CPU time tells */
 };
 
+/* One thread, since it began; also of a process that ended and was not reaped. False: this kernel does not tell. */
+bool delays_waited(pid_t pid, pid_t tid, uint64_t *ret_ns);
+
 /* Of the threads that are stopped. */
 void delays_look(pid_t pid, const struct freeze *freeze, struct delays *ret_delays);
 

@@ -362,7 +362,7 @@ enum pcere_status shared_log_read(struct shared_log *log, struct child *child, c
                                   struct capture_run *ret_run, struct pcere_error *error)
 {
     struct capture_run run = {
-        .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .program_status = child->status,
+        .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .waited_ns = child->waited_ns, .program_status = child->status,
         .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
         .runtime_separate = log->log->runtime_separate,
         .forked = log->log->forked != CAPTURE_FORKED_NONE, .forked_regions = log->log->forked == CAPTURE_FORKED_ENTERED,

@@ -1,6 +1,7 @@
 /* tests/unit/test_predictor_predict.c - predictions from made-up manifests and samples whose sums are known. */
 #include "predictor/predict.h"
 #include "predictor/replays.h"
+#include "predictor/runs.h"
 #include "predictor/statistics.h"
 
 #include "predictor/random.h"
@@ -1064,6 +1065,40 @@ static void other_work_is_told(void)
     CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 4), 0);
 }
 
+static void waiting_runs_are_told(void)
+{
+    static const uint32_t threads[] = {2};
+    uint64_t wall_ns[] = {4000000}, waits_ns[] = {1000000}, more_ns[] = {9000000};
+    char none[] = "";
+    struct store_sample samples[] = {
+        {.kind = "run", .host_name = "home", .threads = 2, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1, .wall_ns = 4000000, .waits_ns = waits_ns},
+        {.kind = "run", .host_name = "home", .threads = 2, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1, .wall_ns = 4000000, .waits_ns = more_ns},
+        {.kind = "run", .host_name = "home", .threads = 2, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1, .wall_ns = 9000000},     /* who knows */
+        {.kind = "run", .host_name = "home", .threads = 1, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1, .wall_ns = 4000000},
+        {.kind = "run", .host_name = "away", .threads = 1, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1, .wall_ns = 4000000, .waits_ns = waits_ns}};
+    struct predict_request asked = request(samples, sizeof samples / sizeof *samples, "home", threads, 1);
+    CU_ASSERT_DOUBLE_EQUAL(runs_waited_ratio(&asked, 2), 5.0 / 8, 1e-9);       /* no longer than it ran */
+    CU_ASSERT_EQUAL(runs_waited_ratio(&asked, 1), 0);
+}
+
+static void teams_that_stay_are_told(void)
+{
+    static const uint32_t threads[] = {2};
+    uint64_t wall_ns[] = {4000000};
+    char none[] = "";
+    struct store_sample samples[] = {
+        {.kind = "run", .host_name = "home", .region = regions[0].name, .threads = 2, .team = 1, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1},
+        {.kind = "run", .host_name = "home", .region = regions[1].name, .threads = 2, .team = 2, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1},
+        {.kind = "run", .host_name = "home", .region = regions[2].name, .threads = 2, .team = 1, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1},
+        {.kind = "run", .host_name = "home", .region = regions[2].name, .threads = 2, .team = 0, .flags = none, .settings = none, .samples_ns = wall_ns, .sample_count = 1}};
+    struct predict_request asked = request(samples, sizeof samples / sizeof *samples, "home", threads, 1);
+    const char *most;
+    CU_ASSERT_EQUAL(runs_fixed(&asked, 2, &most), 1);
+    CU_ASSERT_PTR_EQUAL(most, regions[0].name);
+    CU_ASSERT_EQUAL(runs_fixed(&asked, 1, &most), 0);       /* the capture's number */
+    CU_ASSERT_PTR_NULL(most);
+}
+
 static void processors_apart_are_told(void)
 {
     static const uint32_t threads[] = {2};
@@ -1131,6 +1166,8 @@ static const struct unit_test tests[] = {
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"samples of a part of the iterations count where no whole replay is there", samples_beside_whole_replays},
     {"what other work took from replays is told", other_work_is_told},
+    {"what other work took from real runs is told", waiting_runs_are_told},
+    {"regions that have the capture's threads in real runs with others are told", teams_that_stay_are_told},
     {"processors that lie differently far apart are told", processors_apart_are_told},
     {"with more threads than processors the mean of repetitions counts", more_threads_than_processors},
     {"interrupted repetitions alone count without what their threads waited, up to what they took", interrupted_repetitions},
