@@ -2,7 +2,7 @@
 source "$SOURCE/tests/cli/common.sh"
 
 cat >kernel.c <<'C'
-/* perf_event_open(2) and read(2) of its descriptors for four counters; all but software events. How reading goes on is a matter of the event's number (config). */
+/* perf_event_open(2) and read(2) of its descriptors, by name and by number, for four counters; all but software events. How reading goes on is a matter of the event's number (config). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -95,6 +95,8 @@ long syscall(long number, ...)
         pthread_mutex_unlock(&lock);
         return file;
     }
+    if (number == SYS_read && words[0] >= 0 && words[0] < EVENTS && events[words[0]].open && words[2] >= 32)
+        return event_read((int)words[0], (uint64_t *)words[1]);
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "syscall");
     return next(number, words[0], words[1], words[2], words[3], words[4], words[5]);
