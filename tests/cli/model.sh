@@ -194,7 +194,7 @@ run "$PCERE" predict sweep.pcere --arch sandybridge --threads 1,8; says "eight t
 is "and have no mark" "$(grep -c '[*]' "$work/.out")" 0
 
 run "$PCERE" predict sweep.pcere --arch sandybrige; says "an unknown machine brings those that there are, and how to add one" 2 err "did you mean 'sandybridge'" err core2 err nehalem err sapphirerapids err zen4 err neoversev2 err 'platform discover'
-PCERE_HOST=nobody run "$PCERE" predict sweep.pcere --model; says "this machine needs a signature" 2 err 'platform discover'
+PCERE_HOST=nobody run "$PCERE" predict sweep.pcere --model; says "this machine needs a signature" 4 err 'platform discover'
 jq '.name = "box" | .levels[0].latency_ns = {value: -1, low: null, high: null}' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
 run "$PCERE" predict sweep.pcere --arch box; says "an absurd signature is refused, naming the field" 4 err 'levels\[0\].latency_ns'
 jq '.name = "box" | .basis = "measured"' "$LIBRARIES/archs/zen4.json" >"$XDG_DATA_HOME/pcere/archs/box.json"
