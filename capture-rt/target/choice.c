@@ -360,7 +360,6 @@ bool target_choice_keep(struct target_state *state, const struct target_choice *
     return affordable(state, CAPTURE_PURSE_EARLY, true, KEPT_PART, state->end_cost_ns, elapsed_ns);
 }
 
-/* What takes long beside a stop is hardly disturbed by one: it tells of those to come, though many are captured one after the other. */
 /* Without what it waited for a processor that others had. */
 static uint64_t own_ns(const struct capture_record *record)
 {
@@ -368,6 +367,7 @@ static uint64_t own_ns(const struct capture_record *record)
     return record->cpu_ns && record->cpu_ns < time_ns ? record->cpu_ns : time_ns;
 }
 
+/* What takes long beside a stop is hardly disturbed by one: it tells of those to come, though many are captured one after the other. */
 static void end(struct target_state *state, const struct target_choice *choice, struct capture_record *record, bool captured, bool kept)
 {
     struct capture_log *log = state->log;

@@ -471,13 +471,12 @@ static void lost_find(const struct target_look *before, const struct target_look
 
 static void look(const struct target_state *state, struct target_thread *thread, uint64_t usual_ns, struct capture_record *record)
 {
-    bool long_ago = record->end_ns >= thread->look.at_ns + LOOK_NS, measured = record->flags & CAPTURE_RECORD_CPU;
-    if (!long_ago)
+    if (record->end_ns < thread->look.at_ns + LOOK_NS)
         return;
     struct target_costs costs = costs_read();
     struct target_look now = {.at_ns = target_clock_ns(), .cpu_ns = process_cpu_ns(), .switches = costs.switches, .sleeps = costs.sleeps,
                               .stops = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED)};
-    if (!measured && thread->look.at_ns && record->end_ns - record->begin_ns >= LOST_LEAST_NS)
+    if (!(record->flags & CAPTURE_RECORD_CPU) && thread->look.at_ns && record->end_ns - record->begin_ns >= LOST_LEAST_NS)
         lost_find(&thread->look, &now, usual_ns, record);
     thread->look = now;
 }

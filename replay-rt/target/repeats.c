@@ -96,7 +96,7 @@ bool pcere_repeats_settle(const struct codelet *codelet)
     return settle;
 }
 
-/* Of the walk by that number, all that the walk before the others timed as well. */
+/* What the walk by that number timed, as far as the first walk timed it, too. */
 static uint64_t walk_sum_ns(const struct codelet *codelet, uint64_t walk)
 {
     const struct plan_result *result = &codelet->plan->result;
@@ -109,6 +109,10 @@ static uint64_t walk_sum_ns(const struct codelet *codelet, uint64_t walk)
 }
 
 #define FIRST_DROP(items, count) memmove(items, (items) + 1, ((count) - 1) * sizeof *(items))
+/* Of the region's own samples, or a step's. */
+#define SAMPLES_FIRST_DROP(samples, count) \
+    (FIRST_DROP((samples)->samples_ns, count), FIRST_DROP((samples)->cpu_ns, count), FIRST_DROP((samples)->switches, count), FIRST_DROP((samples)->works_ns, count), \
+     FIRST_DROP((samples)->waits_ns, count))
 
 bool pcere_walk_first_drop(struct codelet *codelet)
 {
@@ -124,18 +128,10 @@ bool pcere_walk_first_drop(struct codelet *codelet)
         struct plan_step_samples *samples = &result->steps[s];
         if (step_runs(codelet, s).count != count)
             continue;
-        FIRST_DROP(samples->samples_ns, count);
-        FIRST_DROP(samples->cpu_ns, count);
-        FIRST_DROP(samples->switches, count);
-        FIRST_DROP(samples->works_ns, count);
-        FIRST_DROP(samples->waits_ns, count);
+        SAMPLES_FIRST_DROP(samples, count);
         samples->count--;
     }
-    FIRST_DROP(result->samples_ns, count);
-    FIRST_DROP(result->cpu_ns, count);
-    FIRST_DROP(result->switches, count);
-    FIRST_DROP(result->works_ns, count);
-    FIRST_DROP(result->waits_ns, count);
+    SAMPLES_FIRST_DROP(result, count);
     result->sample_count--;
     result->warmups++;
     return true;
