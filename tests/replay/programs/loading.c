@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BIG = 6 << 20, WORK = 100000 };    /* doubles: 48 MiB */
+enum { BIG = 6 << 20, LITTLE = 64 << 9, FRESH = 32, WORK = 100000 };    /* doubles: 48 MiB, 64 pages; pages; additions */
 
 static double *data, *fresh;
 static long left;
@@ -14,7 +14,7 @@ static void memory_check(long work, double found)
         abort();
 }
 
-/* Works as long as `left` says, and leaves nothing to do; touches memory that nobody had touched. */
+/* Works as long as `left` says, in little of the memory, and leaves nothing to do; touches memory that nobody had touched. */
 __attribute__((noinline)) static void only_once(void)
 {
 #pragma omp parallel
@@ -23,17 +23,17 @@ __attribute__((noinline)) static void only_once(void)
 #pragma omp masked
         {
             memory_check(work, data[511]);
-            for (long i = 0; i < 1000; i++)
+            for (long i = 0; i < FRESH; i++)
                 if (fresh[i * 512] != 0)
                     abort();
         }
 #pragma omp barrier
 #pragma omp for
         for (long i = 0; i < work; i++)
-            data[i * 511 % BIG] += 1;
+            data[i * 511 % LITTLE] += 1;
 #pragma omp single
         {
-            for (long i = 0; i < 1000; i++)
+            for (long i = 0; i < FRESH; i++)
                 fresh[i * 512] = 1;
             left = 0;
         }
@@ -70,7 +70,7 @@ __attribute__((noinline)) static void streamed(void)
 int main(void)
 {
     data = malloc(BIG * sizeof *data);
-    fresh = calloc(1000 * 512, sizeof *fresh);
+    fresh = calloc(FRESH * 512, sizeof *fresh);
     if (!data || !fresh)
         return 1;
     for (long i = 0; i < BIG; i++)
