@@ -555,6 +555,21 @@ static enum pcere_status measure(struct cli *cli, struct tune_search *search, co
     return status == PCERE_OK ? prediction_reload(cli, &search->prediction, error) : status;
 }
 
+/* Real runs with the number of threads that is recommended may have told that the program sets its own. */
+static void fixed_note(const struct tune_search *search, const struct totals *totals)
+{
+    const char *most;
+    const uint32_t threads = threads_of(search, &totals->uniform), own = store_manifest(search->cli->store)->threads;
+    struct predict_request request = search->prediction.request;
+    char *settings = settings_text(search, &totals->uniform), name[REGION_NAME_BYTES];
+    request.settings = settings;
+    size_t count = settings && totals->uniform_time.time_ns ? runs_fixed(&request, threads, &most) : 0;
+    if (count)
+        cli_note(search->cli, "with OMP_NUM_THREADS=%u %s%s had %u thread%s in real runs all the same: the program sets that number itself (num_threads, omp_set_num_threads, an argument of its own), and is to be changed there", threads,
+                 cli_region_name(name, search->prediction.manifest, most), count > 1 ? " and others" : "", own, own == 1 ? "" : "s");
+    free(settings);
+}
+
 static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct tune_words *words = raw;
@@ -569,6 +584,8 @@ static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_erro
         if (words->measure)
             status = measure(cli, &tuner.search, &totals, error);
         real_find(&tuner.search, &totals);
+        if (status == PCERE_OK)
+            fixed_note(&tuner.search, &totals);
         if (status == PCERE_OK && cli->json)
             status = document_add(cli->document, &tuner.search, &totals, error);
         else if (status == PCERE_OK)

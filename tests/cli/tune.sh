@@ -265,4 +265,26 @@ says "and so is a schedule" 2 err "--schedules 'dynamic,0': there is no such sch
 is "before anything is measured" "$(wc -l <work.pcere/samples.jsonl)" "$lines"
 run "$PCERE" tune --threads 1 --flags "-O3" --measure --json
 holds "the real time stands beside" jq -e '.captured.real_ns > 0' .out
+
+# A program that takes its number of threads from an argument: what the environment says does nothing, which real runs tell.
+cat > own.c <<'C'
+#include <omp.h>
+#include <stdlib.h>
+static double a[100000];
+int main(int argc, char **argv)
+{
+    omp_set_num_threads(argc > 1 ? atoi(argv[1]) : 1);
+    for (int i = 0; i < 20; i++) {
+#pragma omp parallel for
+        for (int j = 0; j < 100000; j++) a[j] = a[j] * 0.5 + i;
+    }
+    return a[3] < 0;
+}
+C
+run "$CLANG" -g -O1 -fopenmp "-fpass-plugin=$(plugin)" own.c -o own
+says "own is built" 0
+run "$PCERE" capture --one-run ./own 1
+says "own runs and is captured" 0
+run "$PCERE" tune own.pcere --threads 2 --flags "-O1" --measure
+says "a number of threads that the program does not take is told" 0 err 'with OMP_NUM_THREADS=2 main@own.c:8 had 1 thread in real runs all the same: the program sets that number itself'
 finish
