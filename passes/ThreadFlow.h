@@ -193,11 +193,17 @@ private:
   void findParts(Shapes &Of);
 
   // ThreadWays.cpp
-  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; }; ///< of a thread count: who asked for it
+  /// Of a thread count: who asked for it; or of a flag that is another one from so many threads on.
+  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; uint64_t From = 0; };
   using Copies = llvm::DenseMap<unsigned, Copy>; ///< by class
+  struct Way { uint64_t From = 0; std::string Reason; };
+  void addCopy(Copies &All, llvm::SetVector<unsigned> &Next, unsigned N, const Copy &Of);
+  void followCopies(Copies &All, llvm::SetVector<unsigned> &Next);
   Copies copiesOfCounts();
+  Copies copiesOfFlags(const Copies &Counts);
   unsigned origin(unsigned In, const llvm::Value *V);
   llvm::DenseSet<std::pair<unsigned, unsigned>> bounds(const Copies &Of);
+  void addWays(llvm::MapVector<unsigned, Way> &Ways, const Seen &At, const Copy *Of, uint64_t From);
   void findWays();
 
   // ThreadBarriers.cpp
@@ -240,7 +246,7 @@ private:
   llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;

@@ -251,6 +251,8 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (auto *Compare = dyn_cast<ICmpInst>(&I)) {
     if (Instances[Here].Owner || Apart == ByFunction)
       InRegions.push_back({Here, &I});
+    if (isa<ConstantInt>(I.getOperand(0)) || isa<ConstantInt>(I.getOperand(1)))
+      Bounded.push_back({Here, &I});
     if (Compare->isRelational())
       Compares.push_back({Here, &I});
     else if (comparesTicket(*Compare))
@@ -271,6 +273,8 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (!carriesNothing(I.getOperand(1)))
       Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Modulus});
   } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !partition(I)) {
+    if (isa<TruncInst>(I) && I.getType()->isIntegerTy(1) && (Instances[Here].Owner || Apart == ByFunction))
+      Truths.push_back({Here, &I});
     bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
     for (const Use &U : I.operands())
       if (!(isa<SelectInst>(I) && U.getOperandNo() == 0))

@@ -2,8 +2,8 @@
 //
 //   threads = omp_get_max_threads();     region: if (threads > 1) part[i] = x; else sum[at[i]] += x;
 //
-// Their memory has the count that they were captured with, and so they go that way in replays with any other. Only the count itself, copied, that a region compares with a constant; not what tells of
-// processors, which are as many for any number of threads.
+// Their memory has the count that they were captured with, and so they go that way in replays with any other. Only the count itself, copied, that a region compares with a constant, or a flag that such
+// a comparison made before it; not what tells of processors, which are as many for any number of threads.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
@@ -41,29 +41,49 @@ static uint64_t turnsAt(const ICmpInst &Compare, unsigned Operand) {
   return With + After > 1 && With < Most ? static_cast<uint64_t>(With + After) : 0;
 }
 
-ThreadFlow::Copies ThreadFlow::copiesOfCounts() {
-  Copies All;
-  SetVector<unsigned> Next;
-  auto Add = [&](unsigned N, const BitVector &By, const Instruction *Asked) {
-    Copy &Of = All.try_emplace(N, Copy{BitVector(older() + 1), Asked}).first->second;
-    if (By.test(Of.By)) {
-      Of.By |= By;
-      Next.insert(N);
-    }
-  };
-  for (auto [In, I] : Sources) {
-    BitVector Regions = owners(Instances[In]);
-    Regions.reset(0);
-    if (followsUser(*I, Regions.any()))
-      Add(find(nodeIn(In, I)), owners(Instances[In]), I);
+void ThreadFlow::addCopy(Copies &All, SetVector<unsigned> &Next, unsigned N, const Copy &Of) {
+  Copy &Known = All.try_emplace(N, Copy{BitVector(older() + 1), Of.Asked, Of.From}).first->second;
+  if (Of.By.test(Known.By)) {
+    Known.By |= Of.By;
+    Next.insert(N);
   }
+}
+
+void ThreadFlow::followCopies(Copies &All, SetVector<unsigned> &Next) {
   while (!Next.empty()) {
     unsigned N = Next.pop_back_val();
     Copy Of = All.find(N)->second;
     for (unsigned K = N + 1 < FirstOut.size() ? FirstOut[N] : 0; N + 1 < FirstOut.size() && K < FirstOut[N + 1]; ++K)
       if (const Edge &E = Edges[Out[K]]; E.How == Edge::Copied && !E.Allocation && !isWide(E.To))
-        Add(find(E.To), Of.By, Of.Asked);
+        addCopy(All, Next, find(E.To), Of);
   }
+}
+
+ThreadFlow::Copies ThreadFlow::copiesOfCounts() {
+  Copies All;
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Sources) {
+    BitVector Regions = owners(Instances[In]);
+    Regions.reset(0);
+    if (followsUser(*I, Regions.any()))
+      addCopy(All, Next, find(nodeIn(In, I)), {owners(Instances[In]), I});
+  }
+  followCopies(All, Next);
+  return All;
+}
+
+/// What comparing a count gave, where that was kept.
+ThreadFlow::Copies ThreadFlow::copiesOfFlags(const Copies &Counts) {
+  Copies All;
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Bounded)
+    for (unsigned K : {0u, 1u}) {
+      uint64_t From = carriesNothing(I->getOperand(K)) ? 0 : turnsAt(*cast<ICmpInst>(I), K);
+      auto Of = From ? Counts.find(find(nodeIn(In, I->getOperand(K)))) : Counts.end();
+      if (Of != Counts.end())
+        addCopy(All, Next, find(nodeIn(In, I)), {Of->second.By, Of->second.Asked, From});
+    }
+  followCopies(All, Next);
   return All;
 }
 
@@ -87,30 +107,41 @@ DenseSet<std::pair<unsigned, unsigned>> ThreadFlow::bounds(const Copies &Of) {
   return All;
 }
 
+void ThreadFlow::addWays(MapVector<unsigned, Way> &Ways, const Seen &At, const Copy *Of, uint64_t From) {
+  BitVector Own = owners(Instances[At.In]);
+  Own.reset(0);
+  if (!Of || !Of->By.anyCommon(others(At.In)) || Of->By.anyCommon(Own))
+    return;
+  for (unsigned Owner : Own.set_bits()) {
+    Way &Known = Ways[Owner];
+    if (Known.From && Known.From <= From)
+      continue;
+    std::string Where = sourcePlace(At.I->getDebugLoc());
+    Known = {From, PCERE_THREADS_WAY + std::to_string(From) + " threads on (" + asked(Of->Asked) + (Where.empty() ? "" : ", compared at " + Where) + ")"};
+  }
+}
+
 /// Of regions for which nothing else was found. A count that the region, too, asks for is its own team's. Where a loop ends at it, comparing it is most likely to find out whether that is entered.
 void ThreadFlow::findWays() {
-  Copies Of = copiesOfCounts();
-  DenseSet<std::pair<unsigned, unsigned>> Ends = bounds(Of);
-  MapVector<unsigned, std::pair<uint64_t, std::string>> Ways; // by region: the fewest threads, and the reason
+  Copies Counts = copiesOfCounts(), Flags = copiesOfFlags(Counts);
+  DenseSet<std::pair<unsigned, unsigned>> Ends = bounds(Counts);
+  MapVector<unsigned, Way> Ways; // by region
+  auto Found = [&](const Copies &Among, unsigned In, const Value *V) {
+    auto Slot = carriesNothing(V) ? Among.end() : Among.find(find(nodeIn(In, V)));
+    return Slot == Among.end() ? nullptr : &Slot->second;
+  };
   for (auto [In, I] : InRegions)
     for (unsigned K : {0u, 1u}) {
-      auto *Compare = cast<ICmpInst>(I);
-      uint64_t From = carriesNothing(I->getOperand(K)) ? 0 : turnsAt(*Compare, K);
-      auto Slot = From ? Of.find(find(nodeIn(In, I->getOperand(K)))) : Of.end();
-      BitVector Own = owners(Instances[In]);
-      Own.reset(0);
-      if (Slot == Of.end() || !Slot->second.By.anyCommon(others(In)) || Slot->second.By.anyCommon(Own) || Ends.count({In, origin(In, I->getOperand(K))}))
-        continue;
-      for (unsigned Owner : Own.set_bits()) {
-        auto &[Least, Reason] = Ways[Owner];
-        if (Least && Least <= From)
-          continue;
-        Least = From;
-        std::string At = sourcePlace(I->getDebugLoc());
-        Reason = PCERE_THREADS_WAY + std::to_string(From) + " threads on (" + asked(Slot->second.Asked) + (At.empty() ? "" : ", compared at " + At) + ")";
-      }
+      const Value *Compared = I->getOperand(K);
+      if (uint64_t From = turnsAt(*cast<ICmpInst>(I), K); From && !Ends.count({In, origin(In, Compared)}))
+        addWays(Ways, {In, I}, Found(Counts, In, Compared), From);
+      if (const Copy *Flag = isa<ConstantInt>(I->getOperand(1 - K)) ? Found(Flags, In, Compared) : nullptr)
+        addWays(Ways, {In, I}, Flag, Flag->From);
     }
-  giveReasons([&](size_t K) { return Ways.lookup(static_cast<unsigned>(K) + 1).second; });
+  for (auto [In, I] : Truths)
+    if (const Copy *Flag = Found(Flags, In, I->getOperand(0)))
+      addWays(Ways, {In, I}, Flag, Flag->From);
+  giveReasons([&](size_t K) { return Ways.lookup(static_cast<unsigned>(K) + 1).Reason; });
 }
 
 } // namespace pcere

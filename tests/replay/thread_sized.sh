@@ -65,14 +65,14 @@ for flags in -O0 -O2 -O3; do
     captured turns --force --threads 2
     run "$PCERE" regions --json turns.pcere
     is "$flags: what a thread count decides is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
-        "asks_another_region has_many scatters scatters_by_settings"
+        "asks_another_region by_flag by_truth has_many scatters scatters_by_settings"
     run "$PCERE" regions turns.pcere
     says "$flags: with the side on which it holds" 0 out 'scatters@.*at least 2 threads: another way from 2 threads on \(omp_get_max_threads at thread_turns.c:[0-9]+' out 'has_many@.*at most 3 threads: another way from 4'
     run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere scatters
     says "$flags: one thread is refused, and more are not" 1 out 'scatters@.* 4 .*1 sample' err 'replays failed: scatters@.* at least 2 threads, since it uses another way from 2' err 'hint: capture it with fewer threads'
     run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere has_many
     says "$flags: and four, where the way parts there" 1 out 'has_many@.* 1 .*1 sample' err 'replays failed: has_many@.* at most 3 threads'
-    run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere asks_itself by_processors by_level by_work
+    run "$PCERE" replay --repeat 1 --threads 1,4 turns.pcere asks_itself by_processors by_level by_work by_other_flag
     says "$flags: the others run" 0
     captured turns --force --threads 1
     run "$PCERE" replay --repeat 1 --threads 2 turns.pcere scatters

@@ -1,5 +1,6 @@
 /* Regions that go one way with one thread, and another one with more, since a thread count from before them says so; and some that only look so. */
 #include <omp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +8,7 @@ enum { N = 40000 };
 static double data[N], by_element[N][8], sums[N / 100];
 static int team;
 
-struct settings { int threads, procs, level; };
+struct settings { int threads, procs, level, many, verbose; };
 
 static void scatters(int size)
 {
@@ -63,6 +64,31 @@ static void asks_itself(void)
     }
 }
 
+/* The comparison stands before the region, and its result in a variable. */
+static void by_flag(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += settings->many ? 2 * i : i;
+}
+
+static void by_truth(bool several)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        if (several)
+            data[i] += i;
+        else
+            sums[i / 100] += i;
+}
+
+static void by_other_flag(const struct settings *settings)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += settings->verbose ? 2 * i : i;
+}
+
 static void by_processors(const struct settings *settings)
 {
 #pragma omp parallel for
@@ -89,12 +115,18 @@ static void by_work(int size)
 int main(int argc, char **argv)
 {
     struct settings settings = {.threads = omp_get_max_threads(), .procs = omp_get_num_procs(), .level = argc > 1 ? atoi(argv[1]) : 3};
+    bool several = omp_get_max_threads() != 1;
+    settings.many = settings.threads > 1;
+    settings.verbose = settings.procs > 1 || settings.level == 1;
     for (int i = 0; i < 3; i++) {
         scatters(N);
         scatters_by_settings(&settings);
         has_many(&settings);
         asks_another_region();
         asks_itself();
+        by_flag(&settings);
+        by_truth(several);
+        by_other_flag(&settings);
         by_processors(&settings);
         by_level(&settings);
         by_work(N);
