@@ -24,6 +24,7 @@
 #undef PCERE_RT_CALL
 
 #define COSTLY_NS 100000u               /* regions at least this long can bear system calls beside them */
+#define EARLY_MOST 8u                   /* invocations of a region that bear them however short the one before was: how long they take is not known yet */
 
 uint64_t target_clock_ns(void)
 {
@@ -322,7 +323,7 @@ static void open_start(const struct target_state *state, struct target_thread *t
     if (__atomic_load_n(&region->stops_seen, __ATOMIC_RELAXED) != stops_before)
         open->record.flags |= CAPTURE_RECORD_NEAR;
     bool near = open->record.flags & CAPTURE_RECORD_NEAR;
-    if (open->record.invocation == 1 || near || region->last_ns >= COSTLY_NS) {
+    if (open->record.invocation <= EARLY_MOST || near || region->last_ns >= COSTLY_NS) {
         open->record.flags |= CAPTURE_RECORD_CPU;
         open->before = costs_read();
         /* The most that was ever in memory does not tell of a first one: it is that of the process that became the program, too. */
