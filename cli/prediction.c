@@ -341,6 +341,24 @@ uint64_t prediction_fork_ns(const struct prediction *prediction, uint32_t thread
     return (uint64_t)(fork_ns + 0.5);
 }
 
+double prediction_stretched_ratio(const struct prediction *prediction, const struct store_region **ret_most)
+{
+    const struct store_manifest *manifest = prediction->manifest;
+    double stretched_ns = 0, most_ns = 0;
+    *ret_most = NULL;
+    for (size_t i = 0; i < manifest->region_count; i++) {
+        const struct store_region *region = &manifest->regions[i];
+        double ratio = store_stretched_ratio(region->probed_ns, region->time_ns + region->nested_ns), own_ns = (double)region->time_ns * ratio / (1 + ratio);
+        stretched_ns += own_ns;
+        if (own_ns <= most_ns)
+            continue;
+        most_ns = own_ns;
+        *ret_most = region;
+    }
+    double rest_ns = (double)manifest->wall_ns - stretched_ns;
+    return rest_ns > 0 ? stretched_ns / rest_ns : 0;
+}
+
 uint64_t prediction_at_one_ns(const struct predict_result *result)
 {
     for (size_t i = 0; i < result->point_count; i++)
@@ -385,6 +403,8 @@ static json_t *point_value(const struct prediction *prediction, const struct pre
     json_put(value, "real_pairs", json_from_u64(point->real_pairs), failed);
     json_put(value, "real_pair_ratio", point->real_pairs ? json_real(point->real_pair_ratio) : json_null(), failed);
     json_put(value, "real_waited_ratio", point->has_real ? json_real(point->real_waited_ratio) : json_null(), failed);
+    const struct store_region *most;
+    json_put(value, "real_stretched_ratio", point->has_real ? json_real(prediction_stretched_ratio(prediction, &most)) : json_null(), failed);
     json_put(value, "real_team", point->fixed_count ? json_from_u64(prediction->manifest->threads) : json_null(), failed);
     json_put(value, "real_team_regions", json_from_u64(point->fixed_count), failed);
     json_put(value, "error_ratio", point->has_real ? json_real(point->error_ratio) : json_null(), failed);

@@ -63,6 +63,9 @@ struct prediction_law {              /* Amdahl's law through two of the predicte
 /* False: there are no two such thread counts. */
 bool prediction_law(const struct prediction *prediction, struct prediction_law *ret_law);
 
+/* By how much probes of regions inside others stretched the captured run, of what it took without them: at least, and real runs likewise. The region that it cost most goes to *ret_most; NULL: none. */
+double prediction_stretched_ratio(const struct prediction *prediction, const struct store_region **ret_most);
+
 /* Add the keys of schema pcere.predict/1. PCERE_SYSTEM: no memory. */
 enum pcere_status prediction_document_add(json_t *document, const struct prediction *prediction, struct pcere_error *error);
 

@@ -280,6 +280,21 @@ static void busy_print(const struct prediction *prediction)
     }
 }
 
+/* Real runs are longer than the program for what their probes take inside regions; replays have none. */
+static void stretched_print(const struct prediction *prediction)
+{
+    const struct store_region *most;
+    double ratio = prediction_stretched_ratio(prediction, &most);
+    bool real = false;
+    char name[REGION_NAME_BYTES];
+    for (size_t i = 0; i < prediction->result.point_count; i++)
+        real |= prediction->result.points[i].has_real;
+    if (!real || !most || ratio <= STORE_STRETCHED_RATIO)
+        return;
+    printf("STRETCHED: real runs take longer than the program by itself for probes of regions inside %s, as the capture's did by %.0f %% at least. Real times and errors are of such runs, "
+           "replays have no probes: compare with the program's own clock\n", cli_region_name(name, prediction->manifest, most->name), 100 * ratio);
+}
+
 /* Where a program sets its number of threads itself, it does not run with those that are asked for. */
 static void fixed_print(const struct prediction *prediction)
 {
@@ -484,6 +499,7 @@ static void prediction_print(const struct prediction *prediction)
     teams_print(prediction);
     guessed_print(prediction);
     busy_print(prediction);
+    stretched_print(prediction);
     fixed_print(prediction);
     apart_print(prediction);
     members_print(prediction);

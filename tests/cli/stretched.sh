@@ -70,4 +70,44 @@ says "the store tells it" 0 out 'crowded@nest.c.*longer for probes of regions in
 is "not of others" "$(grep 'longer for probes' .out | grep -c sparse)" 0
 run "$PCERE" regions --json nest.pcere
 is "so does the document" "$(json '[.regions[] | select(.probed_ns > 256000) | .function] | unique | join(" ")')" "crowded deep"
+
+# Real runs have probes, replays have none: an error that is theirs is said to be. Beside other work the share of probes falls: then there is nothing to say.
+compile crowd <<'C'
+static double sum;
+int main(void)
+{
+    #pragma omp parallel num_threads(1)
+    for (int i = 0; i < 400000; i++) {
+        #pragma omp parallel num_threads(1)
+        sum += i;
+    }
+    return sum < 0;
+}
+C
+for _ in 1 2 3; do
+    run "$PCERE" capture --one-run -q --force -o crowd.pcere ./crowd
+    run "$PCERE" replay -q --threads 1 crowd.pcere
+    run "$PCERE" predict --threads 1 --measure crowd.pcere
+    if grep -q '^STRETCHED' .out; then break; fi
+done
+says "a prediction says what real runs are longer for" 0 out '^STRETCHED: real runs take longer .* inside main@crowd.c:[0-9]+, as the capture.s did by [0-9]+ %'
+run "$PCERE" predict --threads 1 --json crowd.pcere
+is "so does the document" "$(json '.predictions[0].real_stretched_ratio > 0.05')" true
+compile plain <<'C'
+static double a[1 << 20];
+int main(void)
+{
+    for (int r = 0; r < 20; r++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 1 << 20; i++)
+            a[i] = a[i] / 3 + r;
+    }
+    return a[7] < 0;
+}
+C
+run "$PCERE" capture --one-run -q -o plain.pcere ./plain
+run "$PCERE" replay -q --threads 1 plain.pcere
+run "$PCERE" predict --threads 1 --measure plain.pcere
+says "of a program without regions inside others it says nothing" 0
+is "not a word" "$(grep -c STRETCHED .out)" 0
 finish
