@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 31u
+#define CAPTURE_VERSION 32u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -66,6 +66,7 @@ struct capture_region_entry {   /* one source region; the tracer fills name and 
     uint64_t name_hash;         /* of the whole name, of which `name` may be a beginning */
     uint32_t plan_first, plan_count;    /* slice of log->plan: invocations to stop at, ascending */
     uint32_t plan_moved;        /* so many of them moved, and wait for one that stands for them */
+    uint32_t ordered;           /* 1: in the run that planned, the initial thread alone entered it, and in no other region: its numbers follow the program's course */
     uint32_t site_flags;        /* PCERE_SITE_ bits of its sites */
     uint64_t words_seen[CAPTURE_WORDS_SEEN];    /* by the run that planned, in a Bloom filter of two bits for each hash (capture_words_bit) */
     uint32_t plain;             /* 1: of a unit without probes: the calls of the OpenMP runtime alone tell of it, and it is never stopped at */
@@ -316,6 +317,7 @@ struct capture_log {
     int32_t pid;
     uint32_t runtime_separate;  /* 1: the OpenMP runtime's allocations are kept out of the program's heap */
     uint32_t foreign_allocator; /* 1: the program's allocator is not the C library's: sizes do not stand in front of blocks */
+    uint32_t blocks_moved;      /* 1: captured regions allocated or freed blocks, here or (the tracer sets it) in the run that planned: those of the program lie elsewhere in another run, or others in their places */
     uint32_t runtime_found;     /* 1: a shared OpenMP runtime is there */
     uint32_t regions_dropped;   /* more regions than fit */
     uint32_t locks_dropped;

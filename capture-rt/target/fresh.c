@@ -94,17 +94,19 @@ void target_fresh_open(void)
 }
 
 /* What waits to be freed may be of an outer one: it waits for that one's end. */
-void target_fresh_close(void)
+bool target_fresh_close(void)
 {
     if (!target_fresh_is_open())
-        return;
+        return false;
     fresh_lock();
+    bool used = fresh.blocks.next > opened() || fresh.later_count > 0;
     __atomic_store_n(&target_whose.fresh_depth, target_whose.fresh_depth - 1, __ATOMIC_RELEASE);
     size_t count = target_whose.fresh_depth ? 0 : fresh.later_count;
     fresh.later_count -= count;
     fresh_unlock();
     for (size_t i = 0; i < count; i++)
         target_next.free(fresh.later[i]);
+    return used;
 }
 
 /* Pages that lie in it and hold nothing but what nobody has any more. */

@@ -140,7 +140,8 @@ static void capture_end(struct target_state *state, const struct target_open *op
         if (state->log->mode == CAPTURE_MODE_CHOOSING && seen && !forget)
             target_choice_paid(state, &open->choice, false);
     }
-    target_fresh_close();
+    if (target_fresh_close())
+        __atomic_store_n(&state->log->blocks_moved, 1, __ATOMIC_RELAXED);
     state->captures_open -= state->captures_open > 0;
     if (!state->captures_open)
         target_timers_resume(&state->timers);
@@ -205,13 +206,15 @@ static bool words_were_seen(const struct capture_region_entry *region, uint64_t 
 }
 
 /* The planned invocation that this one is, or stands for, or NULL. Where several threads enter a region, another run hands out its numbers in another order:
- * their words tell them apart then. Words that none had there tell nothing: what they point to lies elsewhere in this run. */
+ * their words tell them apart then. Words that none had there tell nothing: what they point to lies elsewhere in this run. Nor do any where blocks have moved,
+ * since another's address may have become this one's; then the number tells, where it can. */
 static const struct capture_planned *planned_take(struct capture_log *log, const struct capture_record *record)
 {
     struct capture_region_entry *region = &log->regions[record->region];
     struct capture_planned *end = &log->plan[region->plan_first] + region->plan_count, *planned = planned_at(log, region, record->invocation);
     if (planned < end && planned->invocation == record->invocation) {
-        bool same = !planned->words_hash || planned->words_hash == record->words_hash || !words_were_seen(region, record->words_hash);
+        bool numbered = region->ordered && __atomic_load_n(&log->blocks_moved, __ATOMIC_RELAXED);
+        bool same = numbered || !planned->words_hash || planned->words_hash == record->words_hash || !words_were_seen(region, record->words_hash);
         if (planned_become(planned, CAPTURE_PLANNED_WAITS, same ? CAPTURE_PLANNED_TAKEN : CAPTURE_PLANNED_MOVED)) {
             if (same)
                 return planned;

@@ -277,7 +277,7 @@ size_t target_arena_bytes(const void *block);                   /* usable ones *
 void target_fresh_reserve(void);
 void target_fresh_ranges(uint64_t ret_ranges[4]);               /* two ranges that are never the program's: start, end, start, end */
 void target_fresh_open(void);                                   /* a captured region begins; all else below does nothing before */
-void target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be */
+bool target_fresh_close(void);                                  /* the end of the one opened last was read, or will not be; true: it allocated or freed blocks */
 uint64_t target_fresh_large_pages(void);                        /* as struct capture_stop has it */
 void target_fresh_trim(void);                                   /* its end is about to be read: large blocks that it freed take no memory any more */
 void *target_fresh_allocate(size_t bytes, size_t alignment);    /* zeroed; NULL: no, or full */

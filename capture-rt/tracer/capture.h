@@ -70,6 +70,12 @@ struct capture_region {
     size_t list_count;           /* less than `invocations` if the log overflowed */
 };
 
+/* Are its invocations numbered as the program's own course has them, in each run? The initial thread alone enters it, and in no other region. */
+static inline bool capture_region_is_ordered(const struct capture_region *region)
+{
+    return region->foreign == 0 && region->nested == 0;
+}
+
 struct capture_run {
     uint64_t wall_ns;            /* from just before the program's process was made until its end was seen by its parent, less stops, what they
                                     slowed down, and probing_ns */
@@ -88,6 +94,7 @@ struct capture_run {
     bool randomized;             /* the kernel refused to turn address-space randomisation off */
     bool forked, forked_regions; /* the program forked off processes; one of these entered a region before the program ended */
     bool runtime_separate;       /* the OpenMP runtime's allocations were kept out of the program's heap */
+    bool blocks_moved;           /* captured regions allocated or freed blocks: later ones lie where they do in no other run */
     char **environment;          /* NULL-terminated: OMP_*, KMP_*, GOMP_* and LD_LIBRARY_PATH that the program saw */
     struct capture_region *regions;
     size_t region_count;

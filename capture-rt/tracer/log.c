@@ -364,7 +364,7 @@ enum pcere_status shared_log_read(struct shared_log *log, struct child *child, c
     struct capture_run run = {
         .wall_ns = child->end_ns - child->start_ns, .peak_bytes = child->peak_bytes, .waited_ns = child->waited_ns, .program_status = child->status,
         .threads = options->threads ? options->threads : 1, .randomized = child->randomized, .image_bias = log->log->image_bias,
-        .runtime_separate = log->log->runtime_separate,
+        .runtime_separate = log->log->runtime_separate, .blocks_moved = log->log->blocks_moved,
         .forked = log->log->forked != CAPTURE_FORKED_NONE, .forked_regions = log->log->forked == CAPTURE_FORKED_ENTERED,
         .probe_ns = log->log->probe_ns < PROBE_NS_MOST ? log->log->probe_ns : 0};
     if (log->log->attached != CAPTURE_VERSION && WIFEXITED(child->status) && WEXITSTATUS(child->status) == LOADER_FAILED)

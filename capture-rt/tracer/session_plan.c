@@ -48,6 +48,12 @@ static void words_see(const struct session *session, size_t region, struct captu
         }
 }
 
+static bool is_ordered(const struct session *session, size_t region)
+{
+    const struct capture_run *run = &session->result->timing;
+    return region < run->region_count && capture_region_is_ordered(&run->regions[region]);
+}
+
 static void text_put(char *to, const char *from, size_t bytes)
 {
     size_t length = strnlen(from, bytes - 1);
@@ -76,10 +82,12 @@ void session_plan_fill(struct session *session)
                 log->plan[next++] = planned_of(session, i, region->classes[j].representative);
         entry->plan_count = next - entry->plan_first;
         words_see(session, i, entry);
+        entry->ordered = is_ordered(session, i);
         qsort(&log->plan[entry->plan_first], entry->plan_count, sizeof *log->plan, planned_compare);
         entry->ready = 1;
     }
     log->plan_count = next;
+    log->blocks_moved = session->result->timing.blocks_moved;
     log->known_regions = (uint32_t)manifest->region_count;
 }
 

@@ -495,8 +495,23 @@ static struct worded *worded_sort(const struct capture_region *region)
     return worded;
 }
 
-/* ret_same[i]: where invocation i is in the other run's list, or SIZE_MAX. */
-static bool same_find(const struct capture_region *region, const struct capture_region *other, size_t *ret_same)
+/* Do addresses, and so argument words, say nothing of which invocation is which, while numbers do? */
+static bool is_numbered(const struct capture_run *run, const struct capture_run *other, size_t region)
+{
+    const struct capture_region *one = &run->regions[region], *two = &other->regions[region];
+    return (run->blocks_moved || other->blocks_moved) && capture_region_is_ordered(one) && capture_region_is_ordered(two) &&
+           one->list_count == two->list_count;
+}
+
+static void same_by_number(const struct capture_region *region, const struct capture_region *other, size_t *ret_same)
+{
+    for (size_t i = 0; i < region->list_count; i++) {
+        const struct capture_invocation *one = &region->list[i], *two = &other->list[i];
+        ret_same[i] = two->number == one->number && two->end_ns && one->end_ns ? i : SIZE_MAX;
+    }
+}
+
+static bool same_by_words(const struct capture_region *region, const struct capture_region *other, size_t *ret_same)
 {
     struct worded *here = worded_sort(region), *there = worded_sort(other);
     bool enough = here && there;
@@ -511,6 +526,15 @@ static bool same_find(const struct capture_region *region, const struct capture_
     free(here);
     free(there);
     return enough;
+}
+
+/* ret_same[i]: where invocation i of a region is in the other run's list, or SIZE_MAX. */
+static bool same_find(const struct capture_run *run, const struct capture_run *other, size_t region, size_t *ret_same)
+{
+    if (!is_numbered(run, other, region))
+        return same_by_words(&run->regions[region], &other->regions[region], ret_same);
+    same_by_number(&run->regions[region], &other->regions[region], ret_same);
+    return true;
 }
 
 static void time_take(struct capture_run *run, struct capture_region *region, struct capture_invocation *invocation, const struct capture_invocation *same)
@@ -558,7 +582,7 @@ void undisturbed_take(struct capture_run *run, const struct capture_run *other)
         struct capture_region *region = &run->regions[i];
         const struct capture_region *its = i < other->region_count ? &other->regions[i] : NULL;
         size_t *same = its ? malloc((region->list_count + 1) * sizeof *same) : NULL;
-        if (same && nearby_list_fill(&here, region, run->probe_ns) && nearby_list_fill(&there, its, other->probe_ns) && same_find(region, its, same))
+        if (same && nearby_list_fill(&here, region, run->probe_ns) && nearby_list_fill(&there, its, other->probe_ns) && same_find(run, other, i, same))
             region_join(run, region, &here, &there, same);
         free(same);
         for (size_t j = 0; j < region->list_count; j++)

@@ -45,4 +45,42 @@ run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json -o 
 says "words that come again and again, and others when it runs again, as addresses are, leave the number to decide" 0
 holds "that is told, too" jq -e --arg words "$words" '[.notes[] | select(contains($words))] | length == 1' .out
 holds "and has a codelet" jq -e '[.regions[] | select(.status == "captured")] | length == 1' .out
+
+# Blocks that a captured region makes are apart from the program's heap, and what the program allocates afterwards lies where another block lay in the run for times:
+# an address that comes again is another array's. Each array has as much written of it, by which it is known.
+compile shift <<'C'
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char text[1000];
+__attribute__((noinline)) static void often(double *array)
+{
+    #pragma omp parallel for firstprivate(array)
+    for (int i = 0; i < 1024; i++) {
+        for (int k = 0; k < 300 && i < 1023; k++) array[i] = array[i] * 0.999 + k;
+        if (i == 7 && write(STDOUT_FILENO, text, (size_t)array[1023]) < 0) abort();
+    }
+}
+int main(void)
+{
+    double *left_behind = NULL, *arrays[4];
+    memset(text, '.', sizeof text);
+    #pragma omp parallel
+    #pragma omp master
+    left_behind = calloc(1024, sizeof *left_behind);
+    for (int i = 0; i < 4; i++) {
+        arrays[i] = calloc(1024, sizeof *arrays[i]);
+        arrays[i][1023] = 100 * (i + 1);
+    }
+    for (int step = 0; step < 40; step++)
+        for (int i = 0; i < 4; i++) often(arrays[i]);
+    return left_behind[5] != 0;
+}
+C
+run "$PCERE" capture --two-runs --all-classes --max-classes 1 --force --json ./shift
+says "a program whose blocks lie elsewhere when it is captured" 0
+holds "has a codelet of each region" jq -e '[.regions[] | select(.status == "captured")] | length == 2' .out
+holds "that of the invocation that was meant" \
+    jq -e '[.regions[] | select(.function == "often") | .classes[0] | .written_bytes == 100 * ((.representative - 1) % 4 + 1)] == [true]' .out
+holds "and is not said to take another course" jq -e --arg words "$words" '[.notes[] | select(contains($words))] == []' .out
 finish

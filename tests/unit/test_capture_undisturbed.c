@@ -650,6 +650,40 @@ static void other_order(void)
     CU_ASSERT_EQUAL(us_of(&one, 12), 2000);
 }
 
+/* Where captured regions made blocks, what was one array's address in one run is the next one's in the other: the number tells. */
+static void other_places(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    one.run.blocks_moved = true;
+    for (int i = 0; i < 20; i++) {
+        add(&one, i == 10 ? 4000 : i % 2 ? 2000 : 1000, (uint64_t)(i % 2));
+        add(&two, i % 2 ? 2000 : 1000, (uint64_t)(i % 2 + 1));
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 11), 1000);
+    CU_ASSERT_EQUAL(us_of(&one, 12), 2000);
+}
+
+/* But not where the program's own threads enter it: their numbers say nothing either. */
+static void other_places_of_threads(void)
+{
+    struct fixture one, two;
+    plain_runs(&one, &two);
+    one.run.blocks_moved = true;
+    one.region.foreign = two.region.foreign = 20;
+    for (int i = 0; i < 20; i++) {
+        add(&one, i == 10 ? 4000 : i % 2 ? 2000 : 1000, (uint64_t)(i % 2));
+        add(&two, i % 2 ? 1000 : 2000, (uint64_t)((i + 1) % 2));
+    }
+    undisturbed_fill(&one.run, NULL, NULL);
+    undisturbed_fill(&two.run, NULL, NULL);
+    undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(us_of(&one, 11), 1000);
+}
+
 /* One that waited for a processor, one that slept (its CPU time is no clue), one that was interrupted for no time that matters. */
 static void interrupted_by_others(void)
 {
@@ -717,6 +751,8 @@ static const struct unit_test tests[] = {
     {"nor is it of one that allocates large blocks again and again", large_blocks_are_uncertain},
     {"with one thread, what waited for a processor counts with its CPU time, in its region and the run, too; what slept keeps its time", interrupted_by_others},
     {"where threads take turns in another order, argument words tell which is which", other_order},
+    {"where blocks lie elsewhere, numbers tell which is which", other_places},
+    {"where blocks lie elsewhere and threads take turns, argument words still do", other_places_of_threads},
 };
 
 UNIT_MAIN("capture_undisturbed", tests)
