@@ -141,7 +141,7 @@ struct lack {
     bool worth_end;              /* a signal of its own ended the program: another run may come to its end */
 };
 
-#define LACK_RATIO 0.02                  /* of the run: less without a codelet is not worth another run (light classes left out), */
+#define LACK_RATIO 0.02                  /* of the regions' time: less without a codelet is not worth another run (light classes left out), */
 #define LACK_NS 1000000u                 /* nor is what one run and the next differ by anyway */
 #define SHORT_NS 1000000000u             /* Where another run takes no longer than people notice: */
 #define LACK_SHORT_RATIO 0.005           /* of the regions' time, or */
@@ -225,7 +225,7 @@ static struct lack lack_find(const struct session *session)
     lack.chance_ns -= interrupted;
     left_ns -= interrupted;
     bool is_short = run->wall_ns < SHORT_NS, is_left = is_short && is_much(lack.regions_ns, left_ns, LEFT_RATIO, LEFT_NS);
-    bool is_much_of_it = is_much(run->wall_ns, heavy_ns, LACK_RATIO, LACK_NS) || is_left ||
+    bool is_much_of_it = is_much(lack.regions_ns, heavy_ns, LACK_RATIO, LACK_NS) || is_left ||
                          (is_short && is_much(lack.regions_ns, lack.missing_ns, LACK_SHORT_RATIO, LACK_NS));
     lack.by_chance = is_left && 2 * lack.chance_ns >= left_ns;
     lack.worth_codelets = lack.missing && (session->options->every_class || is_much_of_it);
