@@ -22,7 +22,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 32u
+#define CAPTURE_VERSION 33u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -119,11 +119,12 @@ struct capture_planned {        /* an invocation to stop at; where it moved, the
 struct capture_record {         /* one invocation, written when it ends; 64 bytes, one cache line */
     uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC; end_ns less what stops took in between */
     uint64_t invocation;        /* from 1 in its region */
-    uint64_t words_hash;        /* of the fork's argument words, and of the team */
+    uint64_t words_hash;        /* of the fork's argument words, of the team, and of which of the region's copies was entered */
     uint64_t cpu_ns;            /* CPU time of the process meanwhile; 0 where the thread that enters it was never interrupted, or waited for something by itself */
     uint32_t region;            /* index in log->regions */
     uint32_t faults;            /* minor page faults of that thread */
-    uint32_t switches;          /* involuntary context switches of it */
+    uint16_t switches;          /* involuntary context switches of it, UINT16_MAX: or more */
+    uint16_t caller;            /* in a choosing run, of the return addresses around it: which call path it came by; else 0 */
     uint32_t team;              /* threads that it asks for, by a clause or the runtime's setting; 0: unknown */
     uint8_t path;               /* enum pcere_path */
     uint8_t flags;
@@ -261,6 +262,7 @@ static inline uint64_t capture_magnitude_ns(uint32_t magnitude)     /* the least
 #define CAPTURE_MAGNITUDE_NEAR 4u               /* apart, 13 to 25 %: about as long */
 #define CAPTURE_MAGNITUDE_STEP 4u               /* in one place of a histogram: a quarter octave */
 #define CAPTURE_COVERED_MAX 64u
+#define CAPTURE_COVERED_TAG 0x7fffffffu
 
 struct capture_history {        /* what a region did so far, in a choosing run; the target's alone but for `unwanted` */
     uint32_t unwanted;          /* the tracer: do not stop here again */
@@ -268,7 +270,10 @@ struct capture_history {        /* what a region did so far, in a choosing run; 
     uint32_t captured;          /* invocations */
     uint32_t alarmed;           /* captured invocations that were given up, since a timer's handler ran in them; also in a run with a plan, by the tracer */
     uint16_t last, before_last; /* magnitudes */
-    struct { uint16_t magnitude, settled; } covered[CAPTURE_COVERED_MAX];   /* captured ones; settled: not among the first of their kind */
+    struct {                    /* captured ones */
+        uint16_t magnitude, context;    /* context: in log->contexts, of such as begin like it, */
+        uint32_t tag : 31, settled : 1; /* ... that context's tag (its lower bits); settled: not among the first of their kind */
+    } covered[CAPTURE_COVERED_MAX];
     struct { uint64_t count, time_ns; } like[CAPTURE_MAGNITUDES / CAPTURE_MAGNITUDE_STEP];      /* others, by how long they took */
 } __attribute__((aligned(64)));
 

@@ -10,7 +10,7 @@
 
 struct series {                  /* finished invocations, one array a property; position i is list[position[i]] */
     size_t count;
-    uint64_t *time_ns, *begin_ns, *arguments_hash, *number;
+    uint64_t *time_ns, *begin_ns, *arguments_hash, *calls_hash, *number;
     uint32_t *faults, *switches, *team;
     bool *captured;
     bool measured_cpu, switched;
@@ -21,6 +21,7 @@ static void series_done(struct series *series)
     free(series->time_ns);
     free(series->begin_ns);
     free(series->arguments_hash);
+    free(series->calls_hash);
     free(series->number);
     free(series->faults);
     free(series->switches);
@@ -34,10 +35,11 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
     size_t most = region->list_count + 1;
     struct series series = {
         .time_ns = calloc(most, sizeof(uint64_t)), .begin_ns = calloc(most, sizeof(uint64_t)), .arguments_hash = calloc(most, sizeof(uint64_t)),
+        .calls_hash = calloc(most, sizeof(uint64_t)),
         .number = calloc(most, sizeof(uint64_t)), .faults = calloc(most, sizeof(uint32_t)), .switches = calloc(most, sizeof(uint32_t)),
         .team = calloc(most, sizeof(uint32_t)), .captured = calloc(most, sizeof(bool)),
     };
-    if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.number || !series.faults || !series.switches ||
+    if (!series.time_ns || !series.begin_ns || !series.arguments_hash || !series.calls_hash || !series.number || !series.faults || !series.switches ||
         !series.team || !series.captured) {
         series_done(&series);
         return pcere_fail_memory(error, "the invocations");
@@ -50,6 +52,7 @@ static enum pcere_status series_init(const struct capture_region *region, bool n
         series.time_ns[at] = invocation->time_ns;
         series.begin_ns[at] = invocation->begin_ns;
         series.arguments_hash[at] = invocation->words_hash;
+        series.calls_hash[at] = invocation->words_hash + ((uint64_t)invocation->caller << 48);
         series.number[at] = invocation->number;
         series.captured[at] = invocation->captured;
         series.team[at] = invocation->team;
@@ -353,7 +356,7 @@ static enum pcere_status find_some(const struct choosing *choosing, size_t regio
         return status;
     }
     struct classes_input input = {
-        .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash,
+        .count = series.count, .time_ns = series.time_ns, .arguments_hash = series.arguments_hash, .calls_hash = series.calls_hash,
         .minor_faults = series.measured_cpu ? series.faults : NULL, .preemptions = series.measured_cpu || series.switched ? series.switches : NULL,
         .begin_ns = series.begin_ns, .near_ns = choosing->settled_ns, .kinds = series.team, .at_hand = run->stopped ? series.captured : NULL,
     };

@@ -8,6 +8,7 @@
 #include "predictor/representatives.h"
 #include "predictor/specials.h"
 #include "predictor/stand_ins.h"
+#include "predictor/unlike.h"
 #include "predictor/statistics.h"
 
 #include <math.h>
@@ -34,6 +35,7 @@ struct finder {
     size_t first_groups;
     bool has_noise;
     uint64_t *scratch;               /* [count] */
+    bool *unlike;                    /* [count] those that are in their class by chance (rule 10) */
     enum classes_kind *kinds;        /* [max_classes] of the final classes */
     uint64_t *targets;               /* [max_classes] the time that a final class's representative should have; 0: the class's median */
     uint64_t *between_members, *between_ns;     /* [max_classes] of what joined it from between it and another one */
@@ -370,6 +372,16 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
 
 #define RARE_ONE_IN 50
 
+/* Rule 10. */
+static enum pcere_status unlike_mark(struct finder *finder, struct pcere_error *error)
+{
+    if (!finder->input->calls_hash)
+        return PCERE_OK;
+    finder->group_count = finder->class_count;
+    enum pcere_status status = groups_measure(finder, error);
+    return status ? status : unlike_find(finder->input, finder->group_of, finder->groups, finder->class_count, finder->unlike, error);
+}
+
 /* Rule 9: classes of which nothing is at hand join. Renumbers group_of, kinds and targets. */
 static enum pcere_status absent_join(struct finder *finder, struct pcere_error *error)
 {
@@ -382,7 +394,7 @@ static enum pcere_status absent_join(struct finder *finder, struct pcere_error *
     finder->group_count = count;
     enum pcere_status status = number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
     if (status == PCERE_OK)
-        status = stand_ins_find(input, finder->group_of, finder->groups, finder->kinds, count, joins, error);
+        status = stand_ins_find(input, finder->group_of, finder->groups, finder->unlike, finder->kinds, count, joins, error);
     if (status == PCERE_OK) {
         for (size_t c = 0; c < count; c++)
             if (joins[c].class == count) {
@@ -470,7 +482,7 @@ static enum pcere_status result_make(struct finder *finder, struct classes_resul
     for (size_t c = 0; status == PCERE_OK && c < count; c++)
         middle_take(finder, c);
     if (status == PCERE_OK)
-        status = representatives_choose(finder->input, finder->group_of, finder->targets, finder->groups, classes, count, error);
+        status = representatives_choose(finder->input, finder->group_of, finder->targets, finder->groups, finder->unlike, classes, count, error);
     if (status == PCERE_OK) {
         for (size_t c = 0; c < count; c++) {
             class_judge(finder, &classes[c]);
@@ -501,6 +513,7 @@ static void finder_done(struct finder *finder)
     free(finder->firsts);
     free(finder->first_group);
     free(finder->scratch);
+    free(finder->unlike);
     free(finder->kinds);
     free(finder->targets);
     free(finder->between_members);
@@ -533,11 +546,12 @@ static enum pcere_status finder_init(struct finder *finder, const struct classes
     finder->firsts = calloc(firsts, sizeof *finder->firsts);
     finder->first_group = calloc(firsts, sizeof *finder->first_group);
     finder->scratch = malloc(input->count * sizeof *finder->scratch);
+    finder->unlike = calloc(input->count, sizeof *finder->unlike);
     finder->kinds = calloc(max_classes, sizeof *finder->kinds);
     finder->targets = calloc(max_classes, sizeof *finder->targets);
     finder->between_members = calloc(max_classes, sizeof *finder->between_members);
     finder->between_ns = calloc(max_classes, sizeof *finder->between_ns);
-    if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch ||
+    if (!finder->group_of || !finder->groups || !finder->firsts || !finder->first_group || !finder->scratch || !finder->unlike ||
         !finder->kinds || !finder->targets || !finder->between_members || !finder->between_ns)
         return pcere_fail_memory(error, "a region's invocations");
     return PCERE_OK;
@@ -552,6 +566,8 @@ static enum pcere_status alike_find(const struct classes_input *input, const str
         one_find(&finder);
     else if (status == PCERE_OK)
         status = input->count <= SMALL_COUNT ? few_find(&finder, error) : many_find(&finder, error);
+    if (status == PCERE_OK)
+        status = unlike_mark(&finder, error);
     if (status == PCERE_OK)
         status = absent_join(&finder, error);
     if (status == PCERE_OK)
@@ -572,6 +588,7 @@ static void kind_done(struct kind *kind)
     free((void *)kind->input.preemptions);
     free((void *)kind->input.begin_ns);
     free((void *)kind->input.at_hand);
+    free((void *)kind->input.calls_hash);
     free(kind->positions);
 }
 
@@ -588,17 +605,18 @@ static bool part_take(const void *all, size_t bytes, const struct kind *kind, co
 static bool kind_take(const struct classes_input *input, uint32_t which, struct kind *ret_kind)
 {
     struct kind kind = {.input = {.near_ns = input->near_ns}, .positions = malloc(input->count * sizeof *kind.positions)};
-    const void *parts[6] = {NULL};
+    const void *parts[7] = {NULL};
     bool taken = kind.positions != NULL;
     for (size_t i = 0; taken && i < input->count; i++)
         if (input->kinds[i] == which)
             kind.positions[kind.input.count++] = (uint32_t)i;
-    const void *const all[6] = {input->time_ns, input->arguments_hash, input->minor_faults, input->preemptions, input->begin_ns, input->at_hand};
-    const size_t bytes[6] = {sizeof *input->time_ns, sizeof *input->arguments_hash, sizeof *input->minor_faults, sizeof *input->preemptions, sizeof *input->begin_ns, sizeof *input->at_hand};
-    for (size_t i = 0; i < 6; i++)
+    const void *const all[7] = {input->time_ns, input->arguments_hash, input->minor_faults, input->preemptions, input->begin_ns, input->at_hand, input->calls_hash};
+    const size_t bytes[7] = {sizeof *input->time_ns, sizeof *input->arguments_hash, sizeof *input->minor_faults, sizeof *input->preemptions, sizeof *input->begin_ns, sizeof *input->at_hand,
+                             sizeof *input->calls_hash};
+    for (size_t i = 0; i < 7; i++)
         taken = taken && part_take(all[i], bytes[i], &kind, &parts[i]);
     kind.input.time_ns = parts[0], kind.input.arguments_hash = parts[1], kind.input.minor_faults = parts[2];
-    kind.input.preemptions = parts[3], kind.input.begin_ns = parts[4], kind.input.at_hand = parts[5];
+    kind.input.preemptions = parts[3], kind.input.begin_ns = parts[4], kind.input.at_hand = parts[5], kind.input.calls_hash = parts[6];
     *ret_kind = kind;
     return taken;
 }

@@ -34,6 +34,8 @@
  *     (between_members). If it is rare
  *     (one of more than ten invocations, at most 1 in 50, and none of first invocations), it is not wanted: where it comes about again could not be told. Else its
  *     representative is not at hand, and it has to be captured.
+ * 10. Where at least a third of a class's members have arguments, and callers, with which invocations usually (in the median of four or more) take within a factor 1.25 of the class's
+ *     median, a member with such as usually take another time, by a factor 1.5 or more, is in it by chance: it represents only where nothing else does, and never as at hand.
  * There are never more than `max_classes` classes, first touch and noise included: with 1 there is neither, with 2 there is no noise.
  */
 #ifndef PCERE_PREDICTOR_CLASSES_H
@@ -53,6 +55,7 @@ struct classes_input {                   /* invocations of one region in program
     size_t count;                        /* at least 1, at most UINT32_MAX */
     const uint64_t *time_ns;             /* in-vivo wall times */
     const uint64_t *arguments_hash;      /* NULL, or a hash of each invocation's arguments */
+    const uint64_t *calls_hash;          /* NULL, or a hash of each invocation's arguments and of where it was called from */
     const uint32_t *minor_faults;        /* NULL, or page faults during each invocation */
     const uint32_t *preemptions;         /* NULL, or involuntary context switches during each invocation */
     const uint64_t *begin_ns;            /* NULL, or when each invocation began */

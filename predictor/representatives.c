@@ -6,6 +6,8 @@
 
 #define EQUALLY_GOOD 0.05               /* from the target, relative */
 
+#define UNLIKE_AWAY 1000.0              /* from the target, relative: farther than others are */
+
 #define FIT_PARTS 3                     /* of the mean: less tells nothing of a class */
 
 bool representatives_fit(const struct group *group, uint64_t time_ns)
@@ -29,7 +31,7 @@ static uint64_t away_from(const struct classes_input *input, size_t i)
     return begin_ns >= near_ns ? begin_ns - near_ns : UINT64_MAX / 2 + (near_ns - begin_ns) / 2;
 }
 
-enum pcere_status representatives_choose(const struct classes_input *input, const uint32_t *class_of, const uint64_t *targets, const struct group *groups,
+enum pcere_status representatives_choose(const struct classes_input *input, const uint32_t *class_of, const uint64_t *targets, const struct group *groups, const bool *unlike,
                                         struct classes_class *classes, size_t class_count, struct pcere_error *error)
 {
     struct { struct candidate any, later, at_hand, later_at_hand; uint64_t seen; } *choices = calloc(class_count, sizeof *choices);
@@ -43,8 +45,9 @@ enum pcere_status representatives_choose(const struct classes_input *input, cons
             distance += fabs((double)input->minor_faults[i] - (double)groups[c].faults_median) * SPECIALS_FAULT_NS / target;
         if (input->begin_ns && distance < EQUALLY_GOOD)
             distance = 0;
+        distance += unlike[i] ? UNLIKE_AWAY : 0;
         const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
-        bool at_hand = input->at_hand && input->at_hand[i] && representatives_fit(&groups[c], input->time_ns[i]), later = ++choices[c].seen > 3;
+        bool at_hand = input->at_hand && input->at_hand[i] && !unlike[i] && representatives_fit(&groups[c], input->time_ns[i]), later = ++choices[c].seen > 3;
         candidate_offer(&choices[c].any, offered);
         if (later)
             candidate_offer(&choices[c].later, offered);

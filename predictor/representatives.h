@@ -12,9 +12,10 @@
 bool representatives_fit(const struct group *group, uint64_t time_ns);
 
 /* Set representative and representative_ns of classes[class_count], whose time_ns_median and members are known. class_of[input->count] numbers them from 0;
- * targets[class_count] is the time that a representative should have, 0 for the median; groups[class_count] has the usual number of page faults.
+ * targets[class_count] is the time that a representative should have, 0 for the median; groups[class_count] has the usual number of page faults; unlike[input->count]
+ * are in their class by chance.
  * Error: PCERE_SYSTEM (no memory). */
-enum pcere_status representatives_choose(const struct classes_input *input, const uint32_t *class_of, const uint64_t *targets, const struct group *groups,
+enum pcere_status representatives_choose(const struct classes_input *input, const uint32_t *class_of, const uint64_t *targets, const struct group *groups, const bool *unlike,
                                         struct classes_class *classes, size_t class_count, struct pcere_error *error);
 
 #endif

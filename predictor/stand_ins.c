@@ -113,7 +113,7 @@ static struct stand_in find_one(const struct finding *finding, size_t class)
     return work ? (struct stand_in){.class = nearest, .between = true} : none;
 }
 
-enum pcere_status stand_ins_find(const struct classes_input *input, const uint32_t *class_of, const struct group *groups, const enum classes_kind *kinds,
+enum pcere_status stand_ins_find(const struct classes_input *input, const uint32_t *class_of, const struct group *groups, const bool *unlike, const enum classes_kind *kinds,
                                  size_t class_count, struct stand_in *ret_stand_ins, struct pcere_error *error)
 {
     struct finding finding = {.input = input, .class_of = class_of, .groups = groups, .kinds = kinds, .count = class_count,
@@ -121,7 +121,7 @@ enum pcere_status stand_ins_find(const struct classes_input *input, const uint32
     if (!finding.at_hand)
         return pcere_fail_memory(error, "a region's classes");
     for (size_t i = 0; i < input->count; i++)
-        finding.at_hand[class_of[i]] |= input->at_hand[i] && representatives_fit(&groups[class_of[i]], input->time_ns[i]);
+        finding.at_hand[class_of[i]] |= input->at_hand[i] && !unlike[i] && representatives_fit(&groups[class_of[i]], input->time_ns[i]);
     for (size_t c = 0; c < class_count; c++)
         ret_stand_ins[c] = find_one(&finding, c);
     free(finding.at_hand);

@@ -11,8 +11,8 @@ struct stand_in {
     bool between;                        /* members lie between captured ones, and are like neither */
 };
 
-/* Of each class; `class_of` says each invocation's, `groups` measures them, input->at_hand is there. PCERE_SYSTEM: no memory. */
-enum pcere_status stand_ins_find(const struct classes_input *input, const uint32_t *class_of, const struct group *groups, const enum classes_kind *kinds,
+/* Of each class; `class_of` says each invocation's, `groups` measures them, input->at_hand is there, `unlike` are in their class by chance. PCERE_SYSTEM: no memory. */
+enum pcere_status stand_ins_find(const struct classes_input *input, const uint32_t *class_of, const struct group *groups, const bool *unlike, const enum classes_kind *kinds,
                                  size_t class_count, struct stand_in *ret_stand_ins, struct pcere_error *error);
 
 #endif

@@ -15,6 +15,7 @@
 #define LONG_TIMES 8u                   /* one of the first of its kind: where it takes this many times what the stop costs */
 #define ALONE_TIMES 16u                 /* where invocations take this many times what a stop costs, each may have one that may be like no other */
 #define FREE_TIMES 4u                   /* a class that took this many times what a stop costs may have it, whatever is left in the purse, or before it settled */
+#define MOVED_NEAR 8u                   /* magnitudes, half an octave: such as begin like a captured one take another time than that one took by chance */
 #define COARSE 8u                       /* half octaves: so that the same pattern is recognised although times scatter */
 #define CAPTURED_ONE_IN 3u              /* invocations of a region at most, */
 #define CAPTURED_MORE 5u                /* but for two at its beginning */
@@ -169,25 +170,41 @@ void target_choice_paid(struct target_state *state, const struct target_choice *
 
 /* ---- decisions ------------------------------------------------------------------------------------------------------------- */
 
-static bool is_covered(const struct capture_history *history, uint32_t magnitude, bool settled)
+static uint32_t apart(uint32_t magnitude, uint32_t other)
 {
-    for (uint32_t i = 0; i < history->covered_count; i++) {
-        uint32_t known = history->covered[i].magnitude;
-        if ((history->covered[i].settled || !settled) && (known > magnitude ? known - magnitude : magnitude - known) <= CAPTURE_MAGNITUDE_NEAR)
+    return magnitude > other ? magnitude - other : other - magnitude;
+}
+
+/* A captured one took as long as others by chance, by cold caches say: such as begin like it have another time by now, always. It stands for none of those others. */
+static bool has_moved(const struct capture_log *log, const struct capture_history *history, uint32_t i)
+{
+    const struct capture_context *context = &log->contexts[history->covered[i].context];
+    return history->covered[i].tag == (context->tag & CAPTURE_COVERED_TAG) && context->count >= SETTLED_COUNT && context->error <= SURE_DOUBT &&
+           apart(context->magnitude, history->covered[i].magnitude) > MOVED_NEAR;
+}
+
+static bool is_covered(const struct capture_log *log, const struct capture_history *history, uint32_t magnitude, bool settled)
+{
+    for (uint32_t i = 0; i < history->covered_count; i++)
+        if ((history->covered[i].settled || !settled) && apart(history->covered[i].magnitude, magnitude) <= CAPTURE_MAGNITUDE_NEAR && !has_moved(log, history, i))
             return true;
-    }
     return false;
 }
 
-static void cover(struct capture_history *history, uint32_t magnitude, bool settled)
+/* `key`: of what it begins with. */
+static void cover(const struct capture_log *log, struct capture_history *history, uint64_t key, uint32_t magnitude, bool settled)
 {
-    for (uint32_t i = 0; i < history->covered_count; i++)
-        if (history->covered[i].magnitude == magnitude && (history->covered[i].settled || !settled))
-            return;
-    if (history->covered_count < CAPTURE_COVERED_MAX) {
-        history->covered[history->covered_count].magnitude = (uint16_t)magnitude;
-        history->covered[history->covered_count++].settled = settled;
-    }
+    uint32_t at = 0;
+    for (; at < history->covered_count; at++)
+        if (history->covered[at].magnitude == magnitude && (history->covered[at].settled || !settled))
+            break;
+    if (at == CAPTURE_COVERED_MAX || (at < history->covered_count && !has_moved(log, history, at)))
+        return;
+    history->covered[at].magnitude = (uint16_t)magnitude;
+    history->covered[at].context = (uint16_t)(key % CAPTURE_CONTEXTS);
+    history->covered[at].tag = key ? tag_of(key) & CAPTURE_COVERED_TAG : 0;
+    history->covered[at].settled = settled;
+    history->covered_count += at == history->covered_count;
 }
 
 /* Of those that took about as long. */
@@ -300,7 +317,7 @@ static bool is_worth(struct target_state *state, struct target_choice *choice, u
     if (choice->settled)            /* heavy, but not so much yet as a stop costs: only from what is granted at once */
         return (free || affordable(state, choice->purse, !heavy || 2 * spent_ns >= cost_ns, heavy ? 1 : KEPT_PART, cost_ns, elapsed_ns)) &&
                !is_put_off(state, choice, cost_ns);
-    if (!heavy || spent_ns < FREE_TIMES * cost_ns || is_covered(history, choice->magnitude, false))
+    if (!heavy || spent_ns < FREE_TIMES * cost_ns || is_covered(state->log, history, choice->magnitude, false))
         return false;           /* one that comes later represents its kind better, and takes this one's place */
     return affordable(state, CAPTURE_PURSE_HEAVY, capture_magnitude_ns(choice->magnitude) >= LONG_TIMES * cost_ns, 2, cost_ns, elapsed_ns);
 }
@@ -317,7 +334,7 @@ static bool is_worth_alone(struct target_state *state, struct target_choice *cho
 {
     const struct capture_log *log = state->log;
     const struct capture_history *history = &log->histories[choice->region];
-    if (invocation == 1 || (choice->known && choice->sure && is_covered(history, choice->magnitude, false)))
+    if (invocation == 1 || (choice->known && choice->sure && is_covered(log, history, choice->magnitude, false)))
         return false;           /* most */
     uint64_t region_ns = log->counts[choice->region].time_ns + log->counts[choice->region].nested_ns, count, like_ns;
     uint64_t long_ns = ALONE_TIMES * stop_cost_ns(state, false), told_ns = choice->known ? capture_magnitude_ns(choice->magnitude) : 0;
@@ -341,9 +358,10 @@ static bool begin(struct target_state *state, struct target_choice *choice, stru
         .keys = {mix(path, record->words_hash), mix(region, record->words_hash), mix(path, 1),
                  mix(mix(region, history->last / COARSE), history->before_last / COARSE)}};
     bool known = foretell(log, choice);
+    record->caller = (uint16_t)(path >> 48);
     record->expected = (uint16_t)(known && choice->sure ? choice->magnitude : 0);
     bool often = log->policy.weight_ppm && CAPTURED_ONE_IN * history->captured > record->invocation + CAPTURED_MORE;
-    bool covered = record->invocation > 1 && known && is_covered(history, choice->magnitude, true);
+    bool covered = record->invocation > 1 && known && is_covered(log, history, choice->magnitude, true);
     if (history->unwanted || history->covered_count >= CAPTURE_COVERED_MAX)
         return false;
     choice->known = known;
@@ -379,9 +397,9 @@ static void end(struct target_state *state, const struct target_choice *choice, 
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
         if (kept && record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
-            cover(history, magnitude, choice->settled);
+            cover(log, history, choice->keys[0], magnitude, choice->settled);
         if (kept && choice->known && (choice->sure || choice->purse != CAPTURE_PURSE_ALONE))    /* taken to be what was foretold, unless it is faster */
-            cover(history, choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
+            cover(log, history, choice->keys[0], choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
     } else {
         history->like[magnitude / CAPTURE_MAGNITUDE_STEP].count++;
@@ -428,7 +446,7 @@ static void end_light(struct target_state *state, const struct target_choice *ch
     const struct capture_counts *counts = &state->log->counts[choice->region];
     uint64_t time_ns = own_ns(record);
     if (captured && 2 * time_ns >= counts->time_ns / record->invocation)
-        cover(history, capture_magnitude(time_ns), true);
+        cover(state->log, history, 0, capture_magnitude(time_ns), true);
     history->captured += captured;
     least_see(state, record->end_ns);
     if (!captured && choice->made)

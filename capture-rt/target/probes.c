@@ -252,14 +252,15 @@ static bool is_wanted(struct target_state *state, struct target_open *open)
 
 /* Read the words; where the program is to stop, tell the tracer of them. */
 static bool capture_begin(struct target_state *state, const struct pcere_site *site, struct target_open *open, int32_t num_threads, int32_t proc_bind,
-                          uint32_t words, va_list arguments)
+                          uint32_t words, va_list arguments, const void *called_from)
 {
     struct capture_log *log = state->log;
     struct capture_record *record = &open->record;
     va_list again;
     va_copy(again, arguments);
     record->team = (uint32_t)(num_threads ? abs(num_threads) : target_runtime_asked());
-    uint64_t hash = words_hash(words, record->team);     /* with another team it takes another time */
+    uint64_t hash = words_hash(words, record->team);     /* with another team it takes another time, */
+    hash = words_hash(hash, (uint64_t)(uintptr_t)called_from);      /* ... and in another copy of a function that was inlined, whose arguments lie in the same places of one stack */
     for (uint32_t i = 0; i < words; i++)
         hash = words_hash(hash, va_arg(arguments, uint64_t));
     record->words_hash = hash;
@@ -433,7 +434,7 @@ TARGET_EXPORT void __pcere_region_begin(struct pcere_site *site, int32_t path, i
     va_list arguments;
     va_start(arguments, argc);
     uint64_t stops_before = __atomic_load_n(&state->log->stops, __ATOMIC_RELAXED);
-    open->captured = capture_begin(state, site, open, num_threads, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments);
+    open->captured = capture_begin(state, site, open, num_threads, proc_bind, argc < 0 ? 0 : (uint32_t)argc, arguments, __builtin_return_address(0));
     va_end(arguments);
     if (open->captured)
         target_frame_keep(state, open);
@@ -459,6 +460,11 @@ bool target_plain_begin(struct target_state *state, struct pcere_site *site, uin
 #define LOOK_MOST_NS (2 * LOOK_NS)      /* before an invocation began: later looks tell of it */
 #define LOST_LEAST_NS 500000u           /* slices of the scheduler that others get are no shorter */
 
+static uint16_t switches_counted(uint64_t switches)
+{
+    return switches < UINT16_MAX ? (uint16_t)switches : UINT16_MAX;
+}
+
 /* Of a region too short to ask before it began: did others have the thread's processor for most of this invocation? */
 static void lost_find(const struct target_look *before, const struct target_look *now, uint64_t usual_ns, struct capture_record *record)
 {
@@ -468,7 +474,7 @@ static void lost_find(const struct target_look *before, const struct target_look
     uint64_t between_ns = record->begin_ns > before->at_ns ? record->begin_ns - before->at_ns : 0, waited_ns = now->at_ns - before->at_ns - cpu_ns;
     if (cpu_ns >= now->at_ns - before->at_ns || waited_ns < time_ns / 2 || waited_ns < between_ns)
         return;
-    record->switches = (uint32_t)(now->switches - before->switches);
+    record->switches = switches_counted(now->switches - before->switches);
     record->cpu_ns = waited_ns < time_ns ? time_ns - waited_ns : 1;
     record->cpu_ns = record->cpu_ns < usual_ns && usual_ns < time_ns ? usual_ns : record->cpu_ns;
 }
@@ -495,7 +501,7 @@ static void open_close(struct target_state *state, struct target_thread *thread,
     if (record->flags & CAPTURE_RECORD_CPU) {
         struct target_costs after = costs_read();
         record->faults = (uint32_t)(after.faults - open->before.faults);
-        record->switches = (uint32_t)(after.switches - open->before.switches);
+        record->switches = switches_counted(after.switches - open->before.switches);
         if (record->switches && after.sleeps == open->before.sleeps)
             record->cpu_ns = process_cpu_ns() - open->before.cpu_ns;
         bool many = record->faults >= FAULTS_MANY;

@@ -26,11 +26,12 @@ struct capture_invocation {      /* one of a region, on whatever thread */
     uint64_t uncertain_ns;       /* how far off time_ns may be, for a stop nearby; 0 where others tell */
     uint64_t vague_ns;           /* of one that was stopped at, and counts as one of several kinds that explain what it took: how far these are from time_ns, in the mean; 0: one kind does */
     uint64_t number;             /* from 1 in its region */
-    uint64_t words_hash;         /* of the fork's argument words */
+    uint64_t words_hash;         /* of the fork's argument words, and of which of the region's copies was entered */
     uint64_t cpu_ns;             /* CPU time of the process meanwhile; 0: unknown, or the thread that enters it was never interrupted, or waited for something by itself (slept, read) */
     uint32_t faults;             /* minor page faults of that thread; valid if measured_cpu */
     uint32_t switches;           /* involuntary context switches of it; also where not measured_cpu, if it had no processor for most of its time; 0 where what they cost has been taken off time_ns */
     uint32_t team;               /* threads that it asks for, by a clause or the runtime's setting; 0: unknown. Those that ask for others are not like it */
+    uint16_t caller;             /* in a choosing run: which call path it came by; else 0 */
     uint32_t path;               /* enum pcere_path */
     size_t region;               /* in the run's regions */
     size_t parent;               /* that one, in the run's regions; SIZE_MAX: none, or unknown */

@@ -290,7 +290,7 @@ static enum pcere_status invocations_read(struct shared_log *shared, struct capt
         region->list[region->list_count++] = (struct capture_invocation){
             .region = record->region, .begin_ns = record->begin_ns, .end_ns = record->end_ns < record->begin_ns ? 0 : record->end_ns,
             .number = record->invocation, .words_hash = record->words_hash, .cpu_ns = record->cpu_ns, .faults = record->faults,
-            .switches = record->switches, .team = record->team, .path = record->path, .nested = record->parent != 0,
+            .switches = record->switches, .team = record->team, .caller = record->caller, .path = record->path, .nested = record->parent != 0,
             .parent = record->parent && record->parent <= run->region_count ? record->parent - 1 : SIZE_MAX,
             .measured_cpu = record->flags & CAPTURE_RECORD_CPU, .stopped = record->flags & CAPTURE_RECORD_STOPPED,
             .near = record->flags & CAPTURE_RECORD_NEAR, .fresh = record->flags & CAPTURE_RECORD_FRESH,

@@ -224,7 +224,29 @@ static void forgotten_replaced(void)
     simulated_done(&simulated);
 }
 
+/* The first products of a caller meet cold caches, and take as long as longer ones of another caller do later: one of those is captured all the same. */
+static void taken_long_by_chance(void)
+{
+    enum { SHORT = 7, LONG = 8 };
+    struct simulated simulated;
+    simulated_init(&simulated, MS, MS / 2);
+    unsigned captured_short = 0, captured_long = 0;
+    for (size_t i = 0; i < 12; i++)
+        captured_short += enter(&simulated, 0, SHORT, 40 * MS) == ENTER_CAPTURED;
+    CU_ASSERT_TRUE(captured_short > 0);
+    for (size_t i = 0; i < 40; i++)
+        enter(&simulated, 0, SHORT, 15 * MS);
+    for (size_t i = 0; i < 40; i++) {
+        captured_long += enter(&simulated, 0, LONG, 40 * MS) == ENTER_CAPTURED;
+        enter(&simulated, 0, SHORT, 15 * MS);
+    }
+    CU_ASSERT_TRUE(captured_long > 0);
+    CU_ASSERT_TRUE(captured_long < 5);
+    simulated_done(&simulated);
+}
+
 static const struct unit_test tests[] = {
+    {"one that took as long by chance, as such as begin like it tell, keeps no other from being captured", taken_long_by_chance},
     {"long invocations of lengths that nothing foretells are captured but for those that are like captured ones, at 5 % of their time", none_foretold},
     {"work that grows and shrinks steadily has a captured one near each", growing},
     {"what always takes as long is captured four times at most", alike},

@@ -753,7 +753,51 @@ static void between_without_gaps(void)
     classes_result_done(&result);
 }
 
+/* Two callers, whose products take 14 and 36 us always; with cold caches one of the short ones takes 36 as well. */
+static void what_is_in_a_class_by_chance(void)
+{
+    enum { COUNT = 400, COLD = 21, LATER = 201 };
+    uint64_t times[COUNT], calls[COUNT];
+    bool at_hand[COUNT] = {false};
+    for (size_t i = 0; i < COUNT; i++) {
+        calls[i] = i % 2 ? 7 : 8;
+        times[i] = (calls[i] == 7 ? 14000 : 36000) + 10 * (i % 5);
+    }
+    times[COLD] = 36000;
+    at_hand[COLD] = at_hand[LATER] = true;
+    const struct classes_input input = {.count = COUNT, .time_ns = times, .calls_hash = calls, .at_hand = at_hand};
+    struct classes_result result = find(&input, &usual);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    uint32_t longer = result.class_of[0], shorter = result.class_of[LATER];
+    CU_ASSERT_NOT_EQUAL(longer, shorter);
+    CU_ASSERT_EQUAL(result.classes[shorter].representative, LATER + 1);
+    CU_ASSERT_EQUAL(calls[result.classes[longer].representative - 1], 8);       /* it has to be captured */
+    CU_ASSERT_TRUE(result.classes[longer].wanted);
+    classes_result_done(&result);
+
+    struct classes_input all = input;       /* nor where any may be captured: the cold one begins where it is wanted */
+    uint64_t begin[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        begin[i] = 100000 * i;
+    all.at_hand = NULL, all.begin_ns = begin, all.near_ns = begin[COLD];
+    result = find(&all, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].representative, COLD + 2);
+    classes_result_done(&result);
+
+    for (size_t i = 0; i < COUNT; i++)      /* what all begin with tells nothing, nor what each begins with alone */
+        calls[i] = 7;
+    result = find(&input, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].representative, COLD + 1);
+    classes_result_done(&result);
+    for (size_t i = 0; i < COUNT; i++)
+        calls[i] = i;
+    result = find(&input, &usual);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].representative, COLD + 1);
+    classes_result_done(&result);
+}
+
 static const struct unit_test tests[] = {
+    {"what takes as long as a class by chance, as its beginning tells, does not represent it", what_is_in_a_class_by_chance},
     {"what lies between captured ones is represented by the nearer, scaled", between_captured_ones},
     {"what lies beyond them, or does other work, or touches memory first, is not", not_between_captured_ones},
     {"nor need arguments be the same where times change without a gap", between_without_gaps},
