@@ -6,6 +6,7 @@
 #include "codelet.h"
 #include "region.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -128,7 +129,10 @@ int memory_check(void)
     }
     if (different)
         fprintf(out, "check: %zu of %zu bytes differ\n", different, compared);
-    else
+    if (different && omp_get_max_threads() != CAPTURE_THREADS)
+        fprintf(out, "       with %d thread%s; the capture had %d: with others, sums of floating-point numbers differ in their last digits, and more where they cancel out\n",
+                omp_get_max_threads(), omp_get_max_threads() == 1 ? "" : "s", CAPTURE_THREADS);
+    if (!different)
         fprintf(out, "check: identical, %zu bytes\n", compared);
     if (renamed)
         fprintf(out, "       but for %zu pointers to blocks that the region allocates, to libraries, or to equal constants: these lie elsewhere here\n", renamed);

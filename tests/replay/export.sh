@@ -372,4 +372,26 @@ is "which leaves nothing" "$(find . -maxdepth 1 -name 'none*' | wc -l)" 0
 run "$PCERE" capture --force --regions locked ./kinds
 run "$PCERE" export kinds.pcere by_value -o none
 says "a region that was not captured is refused with its reason" 4 err "'by_value@kinds.c:15' has not been captured: "
+# With other threads sums differ in their last digits: the check says that it compares with another number of them.
+cat > adds.c <<'C'
+#include <stdio.h>
+int main(void)
+{
+    double sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+    for (int i = 1; i < 100000; i++)
+        sum += 1.0 / i;
+    printf("%.17g\n", sum);
+    return 0;
+}
+C
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" adds.c -o adds || exit 1
+run "$PCERE" capture --force --threads 1 ./adds
+says "adds is captured" 0
+run "$PCERE" export adds.pcere main@ -o adds_exported
+says "and exported" 0
+alone make -s -C adds_exported check
+says "with the capture's threads nothing differs" 0 out '^check: identical'
+alone make -s -C adds_exported check THREADS=2
+says "with others digits do, and what that means is told" 2 out '^check: [0-9]+ of [0-9]+ bytes differ' out 'with 2 threads; the capture had 1: .*sums of floating-point numbers'
 finish
