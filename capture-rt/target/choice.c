@@ -175,12 +175,21 @@ static uint32_t apart(uint32_t magnitude, uint32_t other)
     return magnitude > other ? magnitude - other : other - magnitude;
 }
 
-/* A captured one took as long as others by chance, by cold caches say: such as begin like it have another time by now, always. It stands for none of those others. */
+static bool is_settled(const struct capture_context *context, uint32_t tag)
+{
+    return tag == (context->tag & CAPTURE_COVERED_TAG) && context->count >= SETTLED_COUNT;
+}
+
+/* Do such as begin so always take another time by now? */
+static bool takes_another(const struct capture_context *context, uint32_t tag, uint32_t magnitude)
+{
+    return is_settled(context, tag) && context->error <= SURE_DOUBT && apart(context->magnitude, magnitude) > MOVED_NEAR;
+}
+
+/* A captured one took as long as others by chance, by cold caches say, before such as begin like it had settled. It stands for none of those others. */
 static bool has_moved(const struct capture_log *log, const struct capture_history *history, uint32_t i)
 {
-    const struct capture_context *context = &log->contexts[history->covered[i].context];
-    return history->covered[i].tag == (context->tag & CAPTURE_COVERED_TAG) && context->count >= SETTLED_COUNT && context->error <= SURE_DOUBT &&
-           apart(context->magnitude, history->covered[i].magnitude) > MOVED_NEAR;
+    return takes_another(&log->contexts[history->covered[i].context], history->covered[i].tag, history->covered[i].magnitude);
 }
 
 static bool is_covered(const struct capture_log *log, const struct capture_history *history, uint32_t magnitude, bool settled)
@@ -191,7 +200,7 @@ static bool is_covered(const struct capture_log *log, const struct capture_histo
     return false;
 }
 
-/* `key`: of what it begins with. */
+/* `key`: of what it begins with; 0: that tells nothing. What was captured when that had settled never moves: the machine may be slower for a while. */
 static void cover(const struct capture_log *log, struct capture_history *history, uint64_t key, uint32_t magnitude, bool settled)
 {
     uint32_t at = 0;
@@ -202,7 +211,8 @@ static void cover(const struct capture_log *log, struct capture_history *history
         return;
     history->covered[at].magnitude = (uint16_t)magnitude;
     history->covered[at].context = (uint16_t)(key % CAPTURE_CONTEXTS);
-    history->covered[at].tag = key ? tag_of(key) & CAPTURE_COVERED_TAG : 0;
+    uint32_t tag = key ? tag_of(key) & CAPTURE_COVERED_TAG : 0;
+    history->covered[at].tag = (is_settled(&log->contexts[key % CAPTURE_CONTEXTS], tag) ? 0 : tag) & CAPTURE_COVERED_TAG;
     history->covered[at].settled = settled;
     history->covered_count += at == history->covered_count;
 }
@@ -396,9 +406,11 @@ static void end(struct target_state *state, const struct target_choice *choice, 
     for (int i = 0; i < TARGET_CONTEXTS; i++)
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
-        if (kept && record->invocation > 1)     /* the first one touches memory first: nothing is known of the others yet */
+        bool foretold = choice->known && (choice->sure || choice->purse != CAPTURE_PURSE_ALONE);
+        bool by_chance = foretold && takes_another(context_at(log, choice->keys[0]), tag_of(choice->keys[0]) & CAPTURE_COVERED_TAG, magnitude);
+        if (kept && record->invocation > 1 && !by_chance)   /* the first one touches memory first: nothing is known of the others yet */
             cover(log, history, choice->keys[0], magnitude, choice->settled);
-        if (kept && choice->known && (choice->sure || choice->purse != CAPTURE_PURSE_ALONE))    /* taken to be what was foretold, unless it is faster */
+        if (kept && foretold)           /* taken to be what was foretold, unless it is faster */
             cover(log, history, choice->keys[0], choice->magnitude, choice->settled && choice->magnitude <= magnitude + CAPTURE_MAGNITUDE_NEAR);
         history->captured++;
     } else {

@@ -224,28 +224,49 @@ static void forgotten_replaced(void)
     simulated_done(&simulated);
 }
 
-/* The first products of a caller meet cold caches, and take as long as longer ones of another caller do later: one of those is captured all the same. */
+/* The first products of four callers meet cold caches, and take as long as those of another caller do always: one of these is captured all the same. */
 static void taken_long_by_chance(void)
 {
-    enum { SHORT = 7, LONG = 8 };
+    enum { SHORT = 7, SHORTS = 4, LONG = 20 };
     struct simulated simulated;
     simulated_init(&simulated, MS, MS / 2);
     unsigned captured_short = 0, captured_long = 0;
-    for (size_t i = 0; i < 12; i++)
-        captured_short += enter(&simulated, 0, SHORT, 40 * MS) == ENTER_CAPTURED;
+    for (unsigned i = 0; i < 40 * SHORTS; i++)
+        captured_short += enter(&simulated, 0, SHORT + i % SHORTS, i < 2 * SHORTS ? 8 * MS : 3 * MS) == ENTER_CAPTURED && i && i < 2 * SHORTS;
     CU_ASSERT_TRUE(captured_short > 0);
-    for (size_t i = 0; i < 40; i++)
-        enter(&simulated, 0, SHORT, 15 * MS);
-    for (size_t i = 0; i < 40; i++) {
-        captured_long += enter(&simulated, 0, LONG, 40 * MS) == ENTER_CAPTURED;
-        enter(&simulated, 0, SHORT, 15 * MS);
+    for (unsigned i = 0; i < 40; i++) {
+        captured_long += enter(&simulated, 0, LONG, 8 * MS) == ENTER_CAPTURED;
+        enter(&simulated, 0, SHORT + i % SHORTS, 3 * MS);
     }
     CU_ASSERT_TRUE(captured_long > 0);
     CU_ASSERT_TRUE(captured_long < 5);
     simulated_done(&simulated);
 }
 
+/* A machine that is faster and slower by turns, for a while each: what came just before foretells better than what an invocation begins with. Few are captured all the same. */
+static void two_lengths_by_turns(void)
+{
+    for (unsigned seed = 1; seed <= 20; seed++) {
+        struct simulated simulated;
+        simulated_init(&simulated, MS / 20, MS / 40);
+        unsigned captured = 0, state = seed, left = 0;
+        uint64_t time_ns = MS;
+        for (unsigned i = 0; i < 3000; i++) {
+            state = state * 1103515245 + 12345;
+            if (!left--) {
+                time_ns = time_ns == MS ? 2 * MS : MS;
+                left = (state >> 16) % (time_ns == MS ? 12 : 4);
+            }
+            captured += enter(&simulated, 0, 7, time_ns + (state >> 16) % (MS / 8)) == ENTER_CAPTURED;
+        }
+        CU_ASSERT_TRUE(captured >= 2);
+        CU_ASSERT_TRUE(captured <= 12);
+        simulated_done(&simulated);
+    }
+}
+
 static const struct unit_test tests[] = {
+    {"where two lengths take turns, few are captured", two_lengths_by_turns},
     {"one that took as long by chance, as such as begin like it tell, keeps no other from being captured", taken_long_by_chance},
     {"long invocations of lengths that nothing foretells are captured but for those that are like captured ones, at 5 % of their time", none_foretold},
     {"work that grows and shrinks steadily has a captured one near each", growing},
