@@ -90,9 +90,9 @@ static uint32_t region_team(const struct capture_region *region)
     return team;
 }
 
-/* Did each thread of the program have a processor, but for what other work took? Else threads wait for each other's. */
-static bool processors_suffice(const struct capture_run *run, unsigned processors)
+bool measure_processors_suffice(const struct capture_run *run)
 {
+    unsigned processors = cli_processors();
     bool suffice = run->threads <= processors;
     for (size_t i = 0; i < run->invocation_count; i++)
         suffice = suffice && run->invocations[i].team <= processors && !run->invocations[i].nested;
@@ -104,9 +104,8 @@ enum pcere_status measure_store_append(const struct store *store, const char *ho
 {
     enum pcere_status status = PCERE_OK;
     char kind[] = "run", none[] = "";
-    unsigned processors = cli_processors();
     uint64_t waited_ns = run->waited_ns;
-    bool told = waited_ns && processors_suffice(run, processors);
+    bool told = waited_ns && measure_processors_suffice(run);
     for (size_t i = 0; status == PCERE_OK && i <= run->region_count; i++) {
         const struct capture_region *region = i ? &run->regions[i - 1] : NULL;
         uint64_t time_ns = region ? region->time_ns : run->wall_ns;

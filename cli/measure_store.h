@@ -29,4 +29,7 @@ struct store;
 enum pcere_status measure_store_append(const struct store *store, const char *host_name, const char *host, const char *settings, const struct capture_run *run, uint64_t line_ns,
                                        struct pcere_error *error);
 
+/* Did each thread of the program have a processor, but for what other work took? Else threads wait for each other's. */
+bool measure_processors_suffice(const struct capture_run *run);
+
 #endif

@@ -3,6 +3,7 @@
 #include "cli/capture_table.h"
 #include "cli/choose.h"
 #include "cli/looking.h"
+#include "cli/measure_store.h"
 #include "cli/replay_options.h"
 #include "cli/spread.h"
 #include "cli/verbs.h"
@@ -45,6 +46,23 @@ static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error
     return PCERE_OK;
 }
 
+#define BUSY_RATIO 0.1                   /* of the run, stops left out */
+
+/* How long the program waited for a processor that other work had; 0 where its own threads may have had it. */
+static uint64_t busy_ns(const struct capture_result *result)
+{
+    return measure_processors_suffice(&result->timing) ? result->timing.waited_ns : 0;
+}
+
+static void busy_note(struct cli *cli, const struct capture_result *result)
+{
+    uint64_t waited_ns = busy_ns(result), wall_ns = result->timing.wall_ns;
+    char waited[UNITS_TEXT_BYTES], wall[UNITS_TEXT_BYTES];
+    if (waited_ns && (double)waited_ns >= BUSY_RATIO * (double)wall_ns)
+        cli_note(cli, "the program waited %s for a processor that other work had, in a run of %s: times in vivo may be longer than without that work, and some classes of invocations its doing; capture again with nothing else running",
+                 units_format_ns(waited_ns, waited), units_format_ns(wall_ns, wall));
+}
+
 static enum pcere_status cost_add(json_t *document, const char *path, const struct capture_result *result, struct pcere_error *error)
 {
     bool failed = false;
@@ -57,6 +75,7 @@ static enum pcere_status cost_add(json_t *document, const char *path, const stru
     json_put(document, "writing_ns", json_from_u64(result->writing_ns), &failed);
     json_put(document, "tracking", json_boolean(result->tracking), &failed);
     json_put(document, "tracking_fault_ns", result->fault_ns ? json_integer((json_int_t)result->fault_ns) : json_null(), &failed);
+    json_put(document, "waited_ns", json_from_u64(busy_ns(result)), &failed);
     json_put(document, "runs", json_from_u64(result->runs), &failed);
     json_put(document, "runs_wall_ns", json_from_u64(result->runs_wall_ns), &failed);
     json_put(document, "second_run_reason", result->second_reason ? json_from_string(result->second_reason) : json_null(), &failed);
@@ -169,6 +188,8 @@ static enum pcere_status result_show(struct cli *cli, const char *path, const st
     }
     if (status == PCERE_OK)
         emptiness_note(cli, manifest, result);
+    if (status == PCERE_OK)
+        busy_note(cli, result);
     spread_done(&spread);
     store_close(store);
     return status;
