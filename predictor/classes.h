@@ -20,6 +20,8 @@
  *     one of the first three of a class with more than six members if a later one is as good (within 2 %, or 5 % from the median).
  *     Where begin_ns is given, members within 5 % of the median are equally good, and the first one that begins at near_ns or after
  *     it represents (else the last one before it): dumps that lie close together in the program have less changed memory between them.
+ *     Of these, such as came behind another class in the region go before such as came behind their own: what they find in caches is what others left there, which
+ *     a replay can repeat, and not what the one before them used, which may have been other data of the same size.
  *     Where the median is less than a third of the mean (a class of all kinds of times), the time wanted is that of those in which the middle of the class's time
  *     is spent, and what takes less than a third of the mean represents only where nothing else does, and never as at hand (rule 9).
  *  7. Where there are more classes than allowed, neighbours join, first those that lose least by it (time of the lighter one times the

@@ -15,12 +15,12 @@ bool representatives_fit(const struct group *group, uint64_t time_ns)
     return time_ns >= group->time_ns / (group->members ? group->members : 1) / FIT_PARTS;
 }
 
-struct candidate { double distance; uint64_t away_ns, invocation; };
+struct candidate { double distance; bool repeats; uint64_t away_ns, invocation; };       /* repeats: one of its class came just before it in the region */
 
 static void candidate_offer(struct candidate *best, struct candidate offered)
 {
-    if (best->invocation == 0 || offered.distance < best->distance ||
-        (offered.distance <= best->distance && offered.away_ns < best->away_ns))
+    bool as_near = offered.distance <= best->distance, better = offered.repeats != best->repeats ? best->repeats : offered.away_ns < best->away_ns;
+    if (best->invocation == 0 || offered.distance < best->distance || (as_near && better))
         *best = offered;
 }
 
@@ -46,7 +46,7 @@ enum pcere_status representatives_choose(const struct classes_input *input, cons
         if (input->begin_ns && distance < EQUALLY_GOOD)
             distance = 0;
         distance += unlike[i] ? UNLIKE_AWAY : 0;
-        const struct candidate offered = {.distance = distance, .away_ns = away_from(input, i), .invocation = i + 1};
+        const struct candidate offered = {.distance = distance, .repeats = i == 0 || class_of[i - 1] == c, .away_ns = away_from(input, i), .invocation = i + 1};
         bool at_hand = input->at_hand && input->at_hand[i] && !unlike[i] && representatives_fit(&groups[c], input->time_ns[i]), later = ++choices[c].seen > 3;
         candidate_offer(&choices[c].any, offered);
         if (later)

@@ -781,7 +781,7 @@ static void what_is_in_a_class_by_chance(void)
         begin[i] = 100000 * i;
     all.at_hand = NULL, all.begin_ns = begin, all.near_ns = begin[COLD];
     result = find(&all, &usual);
-    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].representative, COLD + 2);
+    CU_ASSERT_EQUAL(result.classes[result.class_of[0]].representative, COLD + 4);    /* the next long one that came behind a short one */
     classes_result_done(&result);
 
     for (size_t i = 0; i < COUNT; i++)      /* what all begin with tells nothing, nor what each begins with alone */
@@ -796,7 +796,27 @@ static void what_is_in_a_class_by_chance(void)
     classes_result_done(&result);
 }
 
+/* A layer's products: four short ones and three long ones, again and again. */
+static void behind_another_class(void)
+{
+    enum { COUNT = 700, NEAR = 352 };
+    uint64_t times[COUNT], begin[COUNT];
+    for (size_t i = 0; i < COUNT; i++) {
+        times[i] = (i % 7 < 4 ? 14000 : 36000) + 10 * (i % 5);
+        begin[i] = 100000 * i;
+    }
+    struct classes_result result = find(&(struct classes_input){.count = COUNT, .time_ns = times, .begin_ns = begin, .near_ns = begin[NEAR]}, &usual);
+    CU_ASSERT_EQUAL_FATAL(result.class_count, 2);
+    for (size_t c = 0; c < 2; c++) {
+        uint64_t at = result.classes[c].representative - 1;
+        CU_ASSERT_TRUE(at % 7 == 0 || at % 7 == 4);     /* the first of each kind */
+        CU_ASSERT_TRUE(at >= NEAR && at < NEAR + 7);
+    }
+    classes_result_done(&result);
+}
+
 static const struct unit_test tests[] = {
+    {"of equally good ones such as came behind another class represent", behind_another_class},
     {"what takes as long as a class by chance, as its beginning tells, does not represent it", what_is_in_a_class_by_chance},
     {"what lies between captured ones is represented by the nearer, scaled", between_captured_ones},
     {"what lies beyond them, or does other work, or touches memory first, is not", not_between_captured_ones},
