@@ -13,6 +13,7 @@
 #ifndef PCERE_CAPTURE_PROTOCOL_H
 #define PCERE_CAPTURE_PROTOCOL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -370,6 +371,12 @@ struct capture_log {
     struct capture_context contexts[CAPTURE_CONTEXTS];
     uint32_t records_turn;      /* one more, and woken as a futex, whenever CAPTURE_RECORDS_TURN more records were begun */
 };
+
+/* Do a region's numbers tell which invocation is which, and its argument words nothing, since blocks lie elsewhere than in the run that planned? */
+static inline bool capture_is_numbered(const struct capture_log *log, uint32_t region)
+{
+    return log->regions[region].ordered && __atomic_load_n(&log->blocks_moved, __ATOMIC_RELAXED);
+}
 
 enum capture_message_type {
     CAPTURE_MESSAGE_BEGIN = 1,

@@ -560,14 +560,11 @@ static void fixed_note(const struct tune_search *search, const struct totals *to
 {
     const char *most;
     const uint32_t threads = threads_of(search, &totals->uniform), own = store_manifest(search->cli->store)->threads;
-    struct predict_request request = search->prediction.request;
-    char *settings = settings_text(search, &totals->uniform), name[REGION_NAME_BYTES];
-    request.settings = settings;
-    size_t count = settings && totals->uniform_time.time_ns ? runs_fixed(&request, threads, &most) : 0;
+    char name[REGION_NAME_BYTES];
+    size_t count = totals->uniform_time.time_ns ? runs_fixed(&search->prediction.request, threads, &most) : 0;
     if (count)
         cli_note(search->cli, "with OMP_NUM_THREADS=%u %s%s had %u thread%s in real runs all the same: the program sets that number itself (num_threads, omp_set_num_threads, an argument of its own), and is to be changed there", threads,
                  cli_region_name(name, search->prediction.manifest, most), count > 1 ? " and others" : "", own, own == 1 ? "" : "s");
-    free(settings);
 }
 
 static enum pcere_status tune_verb(struct cli *cli, void *raw, struct pcere_error *error)

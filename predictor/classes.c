@@ -8,8 +8,8 @@
 #include "predictor/representatives.h"
 #include "predictor/specials.h"
 #include "predictor/stand_ins.h"
-#include "predictor/unlike.h"
 #include "predictor/statistics.h"
+#include "predictor/unlike.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -372,27 +372,14 @@ static enum pcere_status few_find(struct finder *finder, struct pcere_error *err
 
 #define RARE_ONE_IN 50
 
-/* Rule 10. */
-static enum pcere_status unlike_mark(struct finder *finder, struct pcere_error *error)
-{
-    if (!finder->input->calls_hash)
-        return PCERE_OK;
-    finder->group_count = finder->class_count;
-    enum pcere_status status = groups_measure(finder, error);
-    return status ? status : unlike_find(finder->input, finder->group_of, finder->groups, finder->class_count, finder->unlike, error);
-}
-
 /* Rule 9: classes of which nothing is at hand join. Renumbers group_of, kinds and targets. */
 static enum pcere_status absent_join(struct finder *finder, struct pcere_error *error)
 {
     const struct classes_input *input = finder->input;
     size_t count = finder->class_count, kept = 0;
-    if (!input->at_hand)
-        return PCERE_OK;
     uint32_t *number = calloc(count, sizeof *number);
     struct stand_in *joins = calloc(count, sizeof *joins);
-    finder->group_count = count;
-    enum pcere_status status = number && joins ? groups_measure(finder, error) : pcere_fail_memory(error, "a region's classes");
+    enum pcere_status status = number && joins ? PCERE_OK : pcere_fail_memory(error, "a region's classes");
     if (status == PCERE_OK)
         status = stand_ins_find(input, finder->group_of, finder->groups, finder->unlike, finder->kinds, count, joins, error);
     if (status == PCERE_OK) {
@@ -415,6 +402,19 @@ static enum pcere_status absent_join(struct finder *finder, struct pcere_error *
     free(number);
     free(joins);
     return status;
+}
+
+/* Rules 10 and 9, of the classes as they are. */
+static enum pcere_status beside_captured(struct finder *finder, struct pcere_error *error)
+{
+    const struct classes_input *input = finder->input;
+    if (!input->calls_hash && !input->at_hand)
+        return PCERE_OK;
+    finder->group_count = finder->class_count;
+    enum pcere_status status = groups_measure(finder, error);
+    if (status == PCERE_OK && input->calls_hash)
+        status = unlike_find(input, finder->group_of, finder->groups, finder->class_count, finder->unlike, error);
+    return status == PCERE_OK && input->at_hand ? absent_join(finder, error) : status;
 }
 
 /* ---- classes from groups -------------------------------------------------------------------------------------------------- */
@@ -567,9 +567,7 @@ static enum pcere_status alike_find(const struct classes_input *input, const str
     else if (status == PCERE_OK)
         status = input->count <= SMALL_COUNT ? few_find(&finder, error) : many_find(&finder, error);
     if (status == PCERE_OK)
-        status = unlike_mark(&finder, error);
-    if (status == PCERE_OK)
-        status = absent_join(&finder, error);
+        status = beside_captured(&finder, error);
     if (status == PCERE_OK)
         status = result_make(&finder, ret_result, error);
     finder_done(&finder);

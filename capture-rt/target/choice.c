@@ -175,6 +175,12 @@ static uint32_t apart(uint32_t magnitude, uint32_t other)
     return magnitude > other ? magnitude - other : other - magnitude;
 }
 
+/* As struct capture_history has it. */
+static uint32_t covered_tag(uint64_t key)
+{
+    return key ? tag_of(key) & CAPTURE_COVERED_TAG : 0;
+}
+
 static bool is_settled(const struct capture_context *context, uint32_t tag)
 {
     return tag == (context->tag & CAPTURE_COVERED_TAG) && context->count >= SETTLED_COUNT;
@@ -201,7 +207,7 @@ static bool is_covered(const struct capture_log *log, const struct capture_histo
 }
 
 /* `key`: of what it begins with; 0: that tells nothing. What was captured when that had settled never moves: the machine may be slower for a while. */
-static void cover(const struct capture_log *log, struct capture_history *history, uint64_t key, uint32_t magnitude, bool settled)
+static void cover(struct capture_log *log, struct capture_history *history, uint64_t key, uint32_t magnitude, bool settled)
 {
     uint32_t at = 0;
     for (; at < history->covered_count; at++)
@@ -211,8 +217,7 @@ static void cover(const struct capture_log *log, struct capture_history *history
         return;
     history->covered[at].magnitude = (uint16_t)magnitude;
     history->covered[at].context = (uint16_t)(key % CAPTURE_CONTEXTS);
-    uint32_t tag = key ? tag_of(key) & CAPTURE_COVERED_TAG : 0;
-    history->covered[at].tag = (is_settled(&log->contexts[key % CAPTURE_CONTEXTS], tag) ? 0 : tag) & CAPTURE_COVERED_TAG;
+    history->covered[at].tag = (is_settled(context_at(log, key), covered_tag(key)) ? 0 : covered_tag(key)) & CAPTURE_COVERED_TAG;
     history->covered[at].settled = settled;
     history->covered_count += at == history->covered_count;
 }
@@ -407,7 +412,7 @@ static void end(struct target_state *state, const struct target_choice *choice, 
         context_learn(log, choice->keys[i], magnitude, usual);
     if (captured) {
         bool foretold = choice->known && (choice->sure || choice->purse != CAPTURE_PURSE_ALONE);
-        bool by_chance = foretold && takes_another(context_at(log, choice->keys[0]), tag_of(choice->keys[0]) & CAPTURE_COVERED_TAG, magnitude);
+        bool by_chance = foretold && takes_another(context_at(log, choice->keys[0]), covered_tag(choice->keys[0]), magnitude);
         if (kept && record->invocation > 1 && !by_chance)   /* the first one touches memory first: nothing is known of the others yet */
             cover(log, history, choice->keys[0], magnitude, choice->settled);
         if (kept && foretold)           /* taken to be what was foretold, unless it is faster */

@@ -213,7 +213,7 @@ static const struct capture_planned *planned_take(struct capture_log *log, const
     struct capture_region_entry *region = &log->regions[record->region];
     struct capture_planned *end = &log->plan[region->plan_first] + region->plan_count, *planned = planned_at(log, region, record->invocation);
     if (planned < end && planned->invocation == record->invocation) {
-        bool numbered = region->ordered && __atomic_load_n(&log->blocks_moved, __ATOMIC_RELAXED);
+        bool numbered = capture_is_numbered(log, record->region);
         bool same = numbered || !planned->words_hash || planned->words_hash == record->words_hash || !words_were_seen(region, record->words_hash);
         if (planned_become(planned, CAPTURE_PLANNED_WAITS, same ? CAPTURE_PLANNED_TAKEN : CAPTURE_PLANNED_MOVED)) {
             if (same)

@@ -273,13 +273,6 @@ static enum pcere_status differing_note(struct session *session, const char *reg
     return status;
 }
 
-/* Its number tells which one it is: that its arguments are others is no news, since blocks lie elsewhere. */
-static bool is_numbered(const struct session *session, uint32_t region)
-{
-    const struct capture_log *log = session->log.log;
-    return log->regions[region].ordered && __atomic_load_n(&log->blocks_moved, __ATOMIC_RELAXED);
-}
-
 /* What can be done when the program runs again. */
 static enum pcere_status after_begin(struct session *session, const struct capture_message *message, struct pcere_error *error)
 {
@@ -296,7 +289,7 @@ static enum pcere_status after_begin(struct session *session, const struct captu
     if (known != PCERE_OK)
         return known;
     const struct capture_invocation *measured = timed(session, message->region, message->invocation);
-    if (measured && measured->words_hash != message->words_hash && !is_numbered(session, message->region)) {
+    if (measured && measured->words_hash != message->words_hash && !capture_is_numbered(session->log.log, message->region)) {
         enum pcere_status status = differing_note(session, pending->codelet.region, message->invocation, error);
         if (status != PCERE_OK)
             return status;
