@@ -13,4 +13,9 @@ void workers_run(void *(*work)(void *context), void *context, size_t tasks);
 /* The same for what waits rather than computes: by `threads` (at most WORKERS_MOST), however many processors there are. */
 void workers_wait(void *(*work)(void *context), void *context, size_t tasks, size_t threads);
 
+/* From now on the calling thread, and threads that it makes, yield to all others (niceness 19, which belongs to a thread on Linux). What an ordinary user yielded cannot be taken
+ * back: beside other work such a thread has a processor for a few milliseconds in some 200, so whoever waits for what it was to do had better do that himself, and it must hold
+ * nothing for long that others need. */
+void workers_yield(void);
+
 #endif

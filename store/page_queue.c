@@ -4,6 +4,7 @@
 #include "core/files.h"
 #include "core/host.h"
 #include "core/text.h"
+#include "core/workers.h"
 #include "store/page_table.h"
 
 #include <errno.h>
@@ -165,11 +166,32 @@ static bool queue_rests(const struct page_queue *queue)
     return queue->paused && queue->open - queue->end_count < queue->slot_count;
 }
 
+/* Room for block_do; malloc. */
+static unsigned char *block_room(const struct page_queue *queue)
+{
+    return malloc(sizeof(struct block_header) + STORE_BLOCK_PAGES * (sizeof(struct page_hash) + queue->page_bytes));
+}
+
+static bool block_waits(const struct page_queue *queue)
+{
+    return !queue->failed && queue->taken < queue->open && block_ready(queue, queue->taken);
+}
+
+/* Compress and append the next block, which waits for it. Called and returns with the lock held. */
+static void block_do(struct page_queue *queue, unsigned char *out)
+{
+    uint64_t block = queue->taken++;
+    pthread_mutex_unlock(&queue->lock);
+    size_t bytes = block_encode(queue, queue_slot(queue, block), queue_block(queue, block), out);
+    pthread_mutex_lock(&queue->lock);
+    block_append(queue, block, out, bytes);
+}
+
 static void *worker_main(void *argument)
 {
     struct page_queue *queue = argument;
-    size_t room = sizeof(struct block_header) + STORE_BLOCK_PAGES * (sizeof(struct page_hash) + queue->page_bytes);
-    unsigned char *out = malloc(room);
+    workers_yield();
+    unsigned char *out = block_room(queue);
     pthread_mutex_lock(&queue->lock);
     if (!out) {
         struct pcere_error error;
@@ -177,15 +199,11 @@ static void *worker_main(void *argument)
         queue_fail(queue, &error);
     }
     for (;;) {
-        while (!queue->stop && (queue->failed || queue_rests(queue) || queue->taken >= queue->open || !block_ready(queue, queue->taken)))
+        while (!queue->stop && (queue_rests(queue) || !block_waits(queue)))
             pthread_cond_wait(&queue->ready, &queue->lock);
         if (queue->stop)
             break;
-        uint64_t block = queue->taken++;
-        pthread_mutex_unlock(&queue->lock);
-        size_t bytes = block_encode(queue, queue_slot(queue, block), queue_block(queue, block), out);
-        pthread_mutex_lock(&queue->lock);
-        block_append(queue, block, out, bytes);
+        block_do(queue, out);
     }
     pthread_mutex_unlock(&queue->lock);
     free(out);
@@ -368,15 +386,20 @@ void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks)
 
 enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_pages, struct pcere_error *error)
 {
+    unsigned char *out = NULL;
     pthread_mutex_lock(&queue->lock);
     while (queue->end_count < blocks && !queue->failed)
-        pthread_cond_wait(&queue->wrote, &queue->lock);
+        if (block_waits(queue) && (out || (out = block_room(queue))))
+            block_do(queue, out);
+        else
+            pthread_cond_wait(&queue->wrote, &queue->lock);
     enum pcere_status status = PCERE_OK;
     if (queue->end_count < blocks)
         status = queue_failure(queue, error);
     else
         *ret_pages = queue_end(queue, blocks).pages;
     pthread_mutex_unlock(&queue->lock);
+    free(out);
     return status;
 }
 

@@ -33,7 +33,7 @@ void page_queue_flush(struct page_queue *queue);
 
 /* Let the block that is being filled be compressed. *ret_blocks: as many blocks hold all pages added so far. */
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
-/* Wait until so many blocks are written; the failure if they never will be. *ret_pages is how many pages that is. */
+/* Wait, and help, until so many blocks are written; the failure if they never will be. *ret_pages is how many pages that is. */
 enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_pages, struct pcere_error *error);
 /* What `count` pages from `first` on take of the file, of those that no call before counted: their part of their blocks. They are written. */
 uint64_t page_queue_claim(struct page_queue *queue, uint64_t first, uint64_t count);

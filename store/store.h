@@ -396,7 +396,7 @@ struct store_writer;
 /* Create `path` as a new store. An existing one: PCERE_USAGE unless `force`. With `force` the old store stays in place until
  * the new one's manifest says that it is complete (or the writer is closed); then they are exchanged in one step. What is no
  * PCERE store, and what another writer is writing, is refused with PCERE_USAGE in any case. `workers` threads compress (at
- * least 1). Page sizes: powers of two from 512 to 65536. */
+ * least 1); they and the one that writes yield to all others (workers_yield), and who waits for them helps. Page sizes: powers of two from 512 to 65536. */
 enum pcere_status store_writer_open(const char *path, bool force, uint64_t page_size, unsigned workers,
                                     struct store_writer **ret_writer, struct pcere_error *error);
 /* Reserve and touch buffers for `bytes` of pages that may be waiting for compression, so that a stop does not pay for it. By one thread at a time;
@@ -431,12 +431,14 @@ void store_writer_pause(struct store_writer *writer, bool pause);
  * says; nothing is written. */
 enum pcere_status store_writer_codelet(struct store_writer *writer, const struct store_codelet *codelet, char **ret_name,
                                        uint64_t *ret_stored_bytes, struct pcere_error *error);
-/* As above but in the background: returns at once, in order; `done` (may be NULL) is called on another thread with the result:
+/* As above but in the background: returns at once, in order; `done` (may be NULL) is called with the result, on another thread or by a later call of this one that waits:
  * `error` is NULL, or `name` is. It must not call the writer. `codelet` is moved, and zeroed, even on failure (then `done` is
  * not called). Without `done`, a failure is reported by store_writer_manifest. */
 typedef void store_codelet_done_fn(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error);
 enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct store_codelet *codelet /* moved */,
                                              store_codelet_done_fn *done, void *context, struct pcere_error *error);
+/* Wait, and help, until all of those are done. */
+void store_writer_settle(struct store_writer *writer);
 
 /* Write (replace atomically) manifest.json; page_size is the writer's. Waits for all codelets under way. `complete` syncs all
  * files to the disk first, and puts the new store in place of an old one. A failure of background work that no call has

@@ -227,34 +227,40 @@ static void job_do(struct store_writer *writer, struct job *job)
     free(job);
 }
 
+/* With `lock` held: the next job is done, if none is being done, or something has changed. One after the other, since the manifest has the names in this order. */
+static void job_await(struct store_writer *writer)
+{
+    struct job *job = writer->first;
+    if (!job || writer->busy) {
+        pthread_cond_wait(&writer->changed, &writer->lock);
+        return;
+    }
+    if (!(writer->first = job->next))
+        writer->last = &writer->first;
+    writer->busy = true;
+    pthread_mutex_unlock(&writer->lock);
+    job_do(writer, job);
+    pthread_mutex_lock(&writer->lock);
+    writer->busy = false;
+    pthread_cond_broadcast(&writer->changed);
+}
+
 static void *scribe_main(void *argument)
 {
     struct store_writer *writer = argument;
+    workers_yield();
     pthread_mutex_lock(&writer->lock);
-    while (writer->first || !writer->stop) {
-        struct job *job = writer->first;
-        if (!job) {
-            pthread_cond_wait(&writer->changed, &writer->lock);
-            continue;
-        }
-        if (!(writer->first = job->next))
-            writer->last = &writer->first;
-        writer->busy = true;
-        pthread_mutex_unlock(&writer->lock);
-        job_do(writer, job);
-        pthread_mutex_lock(&writer->lock);
-        writer->busy = false;
-        pthread_cond_broadcast(&writer->changed);
-    }
+    while (writer->first || writer->busy || !writer->stop)
+        job_await(writer);
     pthread_mutex_unlock(&writer->lock);
     return NULL;
 }
 
-static void wait_for_jobs(struct store_writer *writer)
+void store_writer_settle(struct store_writer *writer)
 {
     pthread_mutex_lock(&writer->lock);
     while (writer->first || writer->busy)
-        pthread_cond_wait(&writer->changed, &writer->lock);
+        job_await(writer);
     pthread_mutex_unlock(&writer->lock);
 }
 
@@ -263,7 +269,7 @@ enum pcere_status store_writer_codelet(struct store_writer *writer, const struct
 {
     uint64_t blocks;
     page_queue_seal(writer->queue, &blocks);
-    wait_for_jobs(writer);
+    store_writer_settle(writer);
     pthread_mutex_lock(&writer->writing);
     enum pcere_status status = write_codelet(writer, codelet, blocks, ret_name, ret_stored_bytes, error);
     pthread_mutex_unlock(&writer->writing);
@@ -496,7 +502,7 @@ enum pcere_status store_writer_manifest(struct store_writer *writer, const struc
     uint64_t blocks, pages;
     struct pcere_error background = {0};
     page_queue_seal(writer->queue, &blocks);
-    wait_for_jobs(writer);
+    store_writer_settle(writer);
     bool page_failure = page_queue_wait(writer->queue, blocks, &pages, &background) != PCERE_OK;
     if (page_failure)
         note_failure(writer, &background, false);

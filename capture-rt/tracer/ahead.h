@@ -8,7 +8,8 @@ struct ahead;
 
 /* Begin; NULL: it cannot, and the program makes the memory itself. `log` stays until ahead_end, which leaves it the room for invocations. */
 struct ahead *ahead_begin(struct shared_log *log);
-/* Accepts NULL. */
+/* From and to when the program stands still, and waits for what we do: that may need the memory map, which the making holds. Both accept NULL. */
+void ahead_pause(struct ahead *ahead, bool pause);
 void ahead_end(struct ahead *ahead);
 
 #endif

@@ -16,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,35 +151,10 @@ static enum pcere_status notes_of_run(struct session *session, struct pcere_erro
     return status == PCERE_OK ? short_note(session, error) : status;
 }
 
-struct opening { struct session *session; enum pcere_status status; struct pcere_error error; };
-
-/* The writer's threads yield to the program: on Linux niceness is a thread's own, and inherited by the threads that it makes. */
-static void *writer_open(void *context)
-{
-    struct opening *opening = context;
-    struct session *session = opening->session;
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
-    opening->status = store_writer_open(session->options->store, session->options->force, session->manifest.page_size,
-                                        workers_of(session->options), &session->writer, &opening->error);
-    return NULL;
-}
-
-static enum pcere_status writer_open_nice(struct session *session, struct pcere_error *error)
-{
-    struct opening opening = {.session = session};
-    pthread_t thread;
-    int errnum = pthread_create(&thread, NULL, writer_open, &opening);
-    if (errnum)
-        return pcere_fail(error, PCERE_SYSTEM, errnum, NULL, "cannot start a thread");
-    pthread_join(thread, NULL);
-    if (opening.status != PCERE_OK && error)
-        *error = opening.error;
-    return opening.status;
-}
-
 static enum pcere_status store_begin(struct session *session, uint64_t dump_bytes, struct pcere_error *error)
 {
-    enum pcere_status status = writer_open_nice(session, error);
+    enum pcere_status status = store_writer_open(session->options->store, session->options->force, session->manifest.page_size, workers_of(session->options),
+                                                 &session->writer, error);
     if (status == PCERE_OK)
         status = store_writer_program(session->writer, session->options->program, error);
     if (status == PCERE_OK)

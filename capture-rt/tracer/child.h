@@ -20,8 +20,9 @@ struct child {
     bool ended, stopped;         /* stopped: it was sent SIGTERM */
     int status;                  /* as waitpid gives it, once ended */
     uint64_t peak_bytes;
-    uint64_t before_cpu_ns;      /* CPU time of this process when it was made */
-    uint64_t waited_ns;          /* how long the initial thread waited for a processor, as the scheduler counts it, that this process cannot have had; 0: unknown, or it did not */
+    uint64_t before_cpu_ns;      /* CPU time of the thread that made it, then */
+    uint64_t asleep_cpu_ns;      /* ... and since, while the program slept until that was done */
+    uint64_t waited_ns;          /* how long the initial thread waited for a processor, as the scheduler counts it, that the thread that made it cannot have had; 0: unknown, or it did not */
     bool randomized;             /* ADDR_NO_RANDOMIZE was refused */
     char **environment;          /* what manifest.environment wants to hold */
     struct program_signals signals;

@@ -38,6 +38,7 @@ static void codelet_settled(void *context, const char *name, uint64_t stored_byt
 
 void session_settle(struct session *session)
 {
+    store_writer_settle(session->writer);
     pthread_mutex_lock(&session->mutex);
     while (session->under_way > 0)
         pthread_cond_wait(&session->changed, &session->mutex);

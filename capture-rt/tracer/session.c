@@ -1,9 +1,9 @@
 #include "capture-rt/tracer/session.h"
 
-#include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/session_private.h"
 #include "capture-rt/tracer/tracking_cost.h"
 #include "core/host.h"
+#include "core/workers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,7 +39,7 @@ static void *reserve_main(void *context)
 {
     struct session *session = context;
     struct pcere_error ignored;          /* without room, stops wait for what is compressed */
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
+    workers_yield();
     store_writer_reserve(session->writer, session->reserved_bytes, &session->reserving_over, &ignored);
     session->reserving_done = true;
     return NULL;
@@ -87,7 +85,7 @@ static void *reserve_first_main(void *context)
     struct session *session = context;
     struct pcere_error ignored;
     uint64_t done_bytes = 0;
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), SESSION_NICE);
+    workers_yield();
     while (!session->reserving_over) {
         uint64_t bytes = resident_bytes(session);
         if (bytes >= RESERVE_WORTH && bytes > done_bytes) {
@@ -380,7 +378,7 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
     close(sockets[1]);
     if (status == PCERE_OK) {
         struct pcere_error trouble = {0};
-        struct ahead *ahead = ahead_begin(&session->log);
+        session->ahead = ahead_begin(&session->log);
         copier_prepare(&session->copier);
         if (snapshotter_open(session->child.pid, session->writer, session->manifest.page_size, session->fault_ns, &session->snapshotter, &trouble) ==
             PCERE_OK) {
@@ -396,7 +394,8 @@ enum pcere_status session_run(struct session *session, bool choosing, const int 
                 child_stop(&session->child, options);
             }
         }
-        ahead_end(ahead);
+        ahead_end(session->ahead);
+        session->ahead = NULL;
         struct pcere_error keeping = {0};
         while (session->pending_count)
             if (pending_keep(session, &session->pending[0], &keeping) != PCERE_OK)

@@ -2,6 +2,7 @@
 #ifndef PCERE_CAPTURE_TRACER_SESSION_H
 #define PCERE_CAPTURE_TRACER_SESSION_H
 
+#include "capture-rt/tracer/ahead.h"
 #include "capture-rt/tracer/callpath.h"
 #include "capture-rt/tracer/codelet.h"
 #include "capture-rt/tracer/externals.h"
@@ -76,6 +77,7 @@ struct session {
     uint64_t earlier_stalls_ns;      /* of an earlier run */
     bool choosing;                   /* the program itself finds what is worth a stop */
     bool second;                     /* it runs again after a choosing run: whom its codelets represent is known at its end */
+    struct ahead *ahead;             /* of this run's log; or NULL */
     pthread_t reserving;             /* makes room in the writer while the program runs */
     bool reserving_begun;
     bool reserving_first;            /* and goes on until the first stop is over, */
@@ -171,6 +173,5 @@ void session_settle(struct session *session);
 /* Add a sentence to the result's notes. */
 enum pcere_status capture_note(struct capture_result *result, const char *sentence, struct pcere_error *error);
 
-#define SESSION_NICE 19                  /* of threads that yield to the program */
 
 #endif

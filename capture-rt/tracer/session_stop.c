@@ -246,7 +246,9 @@ uint64_t session_cpu_ns(void)
 
 void session_answer(struct session *session, enum capture_answer_type type)
 {
-    struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)((session_cpu_ns() - session->served_cpu_ns) / 1000)};
+    uint64_t cpu_ns = session_cpu_ns() - session->served_cpu_ns;
+    struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)(cpu_ns / 1000)};
+    session->child.asleep_cpu_ns += cpu_ns;
     while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
     session->answered_ns = clock_ns();
@@ -363,6 +365,13 @@ static bool is_refused_calm(const struct session *session, const struct capture_
     return faults & CAPTURE_FAULT_CALM || (faults & CAPTURE_FAULT_FIRST_CALM && !session->restless[message->region]);
 }
 
+/* Threads of ours that work beside the program, and hold what a stop may wait for. */
+static void others_pause(struct session *session, bool pause)
+{
+    store_writer_pause(session->writer, pause);
+    ahead_pause(session->ahead, pause);
+}
+
 #define LOOKS_AGAIN 30u                  /* where they did not calm before another invocation */
 
 /* At a beginning, `ret_hold` is what threads are to be held for, or 0, or HOLD_IMPOSSIBLE: it cannot be captured; it is NULL at an end. */
@@ -372,13 +381,14 @@ static enum pcere_status frozen(struct session *session, const struct capture_me
         return pcere_fail(error, PCERE_REFUSED, EPERM, "allow ptrace: 'pcere check' tells more", "cannot trace the program");
     enum hold_found found = HOLD_NOBODY;
     bool choose = ret_hold && !session->options->no_after;
+    others_pause(session, true);
     if (choose && is_refused_calm(session, message))
         *ret_hold = HOLD_IMPOSSIBLE;
     enum pcere_status status = choose && *ret_hold != HOLD_IMPOSSIBLE ? hold_freeze(&session->child, session->log.log, &session->other_callpath, message, session->holds + 1,
                                                     session->restless_any ? LOOKS_AGAIN : HOLD_LOOKS_MOST, &session->freeze, &found, error)
                                       : freeze_all(&session->child, (pid_t)message->tid, &session->freeze, error);
-    if (status == PCERE_OK)
-        store_writer_pause(session->writer, true);
+    if (status != PCERE_OK)
+        others_pause(session, false);
     if (status == PCERE_OK && ret_hold && *ret_hold != HOLD_IMPOSSIBLE)
         *ret_hold = found == HOLD_RESTLESS ? HOLD_IMPOSSIBLE : found == HOLD_SOME ? ++session->holds : 0;
     return status;
@@ -386,7 +396,7 @@ static enum pcere_status frozen(struct session *session, const struct capture_me
 
 static void thawed(struct session *session)
 {
-    store_writer_pause(session->writer, false);
+    others_pause(session, false);
     freeze_release(&session->freeze);
 }
 
