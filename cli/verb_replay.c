@@ -470,7 +470,7 @@ static const struct cli_option options[] = {
     {"threads", 0, CLI_THREADS, offsetof(struct replay_words, threads), "LIST", "Thread counts, such as 1,2,4,8; the capture's if not given.", 0, 0},
     {"warmup", 0, CLI_TEXT, offsetof(struct replay_words, warmup), "KIND",
      "What comes before each timed run: auto (the default: chosen for each region by comparing with its time in the program; given by name, at more cost), plain (what it wrote is "
-     "restored), preceded (the regions that ran before it in the program), faulting (page frames that nobody has just used), history (the paper's rule: its own last "
+     "restored), displaced (and other data are in the caches that each core has for itself), preceded (the regions that ran before it in the program), faulting (page frames that nobody has just used), history (the paper's rule: its own last "
      "invocations, four at most), none (a fresh process), or a number of untimed runs.", 0, 0},
     {"sample", 0, CLI_TEXT, offsetof(struct replay_words, sample), "HOW",
      "Run only a part of a region's iterations and extrapolate: auto (the default: where that can be, for regions of 2 ms and more that would cost much beside what "

@@ -230,6 +230,24 @@ uint64_t host_largest_cache_bytes(void)
     return largest_bytes;
 }
 
+uint64_t host_private_cache_bytes(void)
+{
+    uint64_t private_bytes = 0;
+    char *core = cpu_line(0, "topology/thread_siblings_list");
+    for (unsigned index = 0; core && index < 16; index++) {
+        char size_file[64], shared_file[64];
+        snprintf(size_file, sizeof size_file, "cache/index%u/size", index);
+        snprintf(shared_file, sizeof shared_file, "cache/index%u/shared_cpu_list", index);
+        char *size = cpu_line(0, size_file), *shared = cpu_line(0, shared_file);
+        uint64_t bytes = size && shared && strcmp(shared, core) == 0 ? parse_cache_size(size) : 0;
+        private_bytes = bytes > private_bytes ? bytes : private_bytes;
+        free(size);
+        free(shared);
+    }
+    free(core);
+    return private_bytes;
+}
+
 static json_t *number_or_null(uint64_t value)
 {
     return value ? json_from_u64(value) : json_null();

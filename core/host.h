@@ -36,6 +36,9 @@ enum pcere_status host_cpu_nodes(uint32_t **ret_nodes, size_t *ret_count, struct
 /* Size of the largest cache that the first processor has, or shares; 0: the system does not say. */
 uint64_t host_largest_cache_bytes(void);
 
+/* Size of the largest cache that the first processor shares with no other core; 0: the system does not say. */
+uint64_t host_private_cache_bytes(void);
+
 /* Memory that this process may still take without anything else having to give way: what the machine has left, or less where a control group (a container, a batch
  * job) has a limit. host_memory_bytes: what there is in all, by the same. 0: the system does not say. */
 uint64_t host_memory_available_bytes(void);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const names[] = {"plain", "preceded", "faulting", "history", "none"};
+static const char *const names[] = {"plain", "displaced", "preceded", "faulting", "history", "none"};
 
 const char *warmup_name(enum warmup_kind kind)
 {
@@ -78,7 +78,12 @@ static bool is_tried(const struct calibrate_trial *trials, size_t count, enum wa
 /* What ran behind itself in the program does so in plain runs. */
 static bool is_possible(const struct calibrate_subject *subject, enum warmup_kind kind)
 {
-    return kind == WARMUP_PRECEDED ? subject->predecessors > 0 && !subject->after_itself : kind == WARMUP_FAULTING ? subject->first_touches > 0 : true;
+    switch (kind) {
+    case WARMUP_PRECEDED: return subject->predecessors > 0 && !subject->after_itself;
+    case WARMUP_FAULTING: return subject->first_touches > 0;
+    case WARMUP_DISPLACED: return subject->in_vivo_ns < CALIBRATE_REFILL_NS;
+    default: return true;
+    }
 }
 
 /* Repetitions on the same data train what predicts branches, which in the program meets others each time: no run before it in the same process is nearer then, if anything is. */
@@ -92,7 +97,7 @@ static bool all_are_far(const struct calibrate_trial *trials, size_t count, uint
 
 bool calibrate_next(const struct calibrate_subject *subject, const struct calibrate_trial *trials, size_t count, enum warmup_kind *ret_kind)
 {
-    static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED};
+    static const enum warmup_kind colder[] = {WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_DISPLACED}, warmer[] = {WARMUP_PLAIN, WARMUP_PRECEDED, WARMUP_DISPLACED};
     if (!subject->in_vivo_ns)
         return false;
     for (size_t i = 0; i < count; i++)

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum warmup_kind { WARMUP_PLAIN, WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_HISTORY, WARMUP_NONE, WARMUP_KINDS };
+enum warmup_kind { WARMUP_PLAIN, WARMUP_DISPLACED, WARMUP_PRECEDED, WARMUP_FAULTING, WARMUP_HISTORY, WARMUP_NONE, WARMUP_KINDS };
 /* "plain", "preceded", .. */
 const char *warmup_name(enum warmup_kind kind);
 /* WARMUP_KINDS: it is none of them. */
@@ -29,6 +29,7 @@ enum warmup_kind warmup_kind_of(const char *name);
 #define CALIBRATE_COLD_NS 25000000u       /* ... and, where measuring that took no longer, one warmer replay is tried, whatever the class weighs: it takes a process, no more */
 #define CALIBRATE_FAULT_NS 1500.0         /* of a first touch */
 #define CALIBRATE_FAULT_SHARE 0.05        /* of the region's time, from which its first touches matter */
+#define CALIBRATE_REFILL_NS 4000000u      /* what takes longer does not notice that a core's own caches, which are filled in 0.2 ms, were empty */
 #define CALIBRATE_BIG_BYTES (16ull << 20)     /* memory beyond the caches of a core: what was used before is no longer in them */
 #define CALIBRATE_WEIGHT_RATIO 0.005      /* of the program's time: a class that weighs less is not worth it */
 

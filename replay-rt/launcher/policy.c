@@ -1,6 +1,7 @@
 /* replay-rt/launcher/policy.c - warm-up and repetition. */
 #include "replay-rt/launcher/policy.h"
 
+#include "core/host.h"
 #include "core/units.h"
 #include "predictor/measured.h"
 
@@ -18,6 +19,7 @@
 #define SETTLE_LEAST_NS 1000000u          /* ... which may take so long in any case: a process takes more by itself */
 #define FILL_SHARE 0.02                   /* of the program: what is less is not worth filling caches for */
 #define PAGES_MANY 4096u                  /* so many cost more than a process does without them */
+#define PRIVATE_BYTES_USUAL (2ull << 20) /* of a core's own caches */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
 enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = MEASURED_PROCESSES_ENOUGH, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, WARMUPS_MOST = 1000 };
@@ -42,6 +44,13 @@ static void policy_cold(struct policy *policy, uint32_t each, uint32_t repeat)
     policy->plan.long_ns = repeat ? 0 : LONG_COLD_NS;
     policy->samples_least = repeat ? repeat : SAMPLES_LEAST;
     policy->processes_most = repeat ? (repeat + each - 1) / each : SAMPLES_LEAST;
+}
+
+/* A cache that keeps what is used again has nothing of the region's left behind twice its size. */
+static uint32_t displace_kib(void)
+{
+    uint64_t bytes = host_private_cache_bytes();
+    return 2 * (uint32_t)((bytes ? bytes : PRIVATE_BYTES_USUAL) >> 10);
 }
 
 /* Earlier invocations warmed the region's data, so there are no more warm-ups than there were earlier invocations. */
@@ -69,14 +78,16 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
         }
     } else if (!strcmp(warmup, "none")) {
         policy_cold(&policy, 1, repeat);
-    } else if (!strcmp(warmup, "plain") || !strcmp(warmup, "preceded") || !strcmp(warmup, "faulting")) {
+    } else if (!strcmp(warmup, "plain") || !strcmp(warmup, "displaced") || !strcmp(warmup, "preceded") || !strcmp(warmup, "faulting")) {
+        bool displaced = !strcmp(warmup, "displaced");
         policy_warm(&policy, 2, repeat);
+        policy.plan.displace_kib = displaced ? displace_kib() : 0;
         policy.plan.faulting = !strcmp(warmup, "faulting");
-        policy.plan.settle_ns = strcmp(warmup, "plain") != 0 ? 0 : BUDGET_NS;
+        policy.plan.settle_ns = displaced || !strcmp(warmup, "plain") ? BUDGET_NS : 0;
     } else {
         uint64_t count = 0;
         if (units_parse_count("--warmup", warmup, 0, WARMUPS_MOST, &count, NULL))
-            return pcere_fail(error, PCERE_USAGE, 0, "auto, plain, preceded, faulting, history, none, or a number of untimed runs",
+            return pcere_fail(error, PCERE_USAGE, 0, "auto, plain, displaced, preceded, faulting, history, none, or a number of untimed runs",
                               "--warmup '%s': there is no such warm-up", warmup);
         if (count)
             policy_warm(&policy, (uint32_t)count, repeat);

@@ -6,6 +6,7 @@
  *             the class has members, each from memory that was restored and with caches that were emptied (policy_weigh_memory)
  *   none      no untimed run: every timed run is the first of a fresh process
  *   plain     one run that learns what is written, one more that is discarded
+ *   displaced as plain, and before each run other data displace the region's from the caches that each core has for itself
  *   preceded  as plain, and before each run the regions that ran before it in the program (predecessors.h)
  *   faulting  as plain, and what it touches first gets page frames that nobody has just used
  *   N         N untimed runs, the first of which learns what is written

@@ -36,7 +36,7 @@ size_t replay_split_light(const struct store *store, struct replay_target *targe
 struct replay_options {
     const uint32_t *threads;          /* thread counts, in order; verify: none means the capture's own */
     size_t thread_count;
-    const char *warmup;               /* "auto" (or NULL), "plain", "preceded", "faulting", "history", "none", or a number of untimed runs */
+    const char *warmup;               /* "auto" (or NULL), "plain", "displaced", "preceded", "faulting", "history", "none", or a number of untimed runs */
     uint32_t repeat;                  /* timed runs per codelet and thread count; 0: chosen by their time */
     double precision_ratio;           /* more processes until the 95 % interval is no wider than this to either side of the median; 0: not asked for */
     uint64_t budget_ns;               /* wall time for all measurements, building left out, shared by the classes' in-vivo time; 0: no limit but those of `repeat` */

@@ -437,6 +437,8 @@ static void runs_time(struct run *run)
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         if ((walk || run->populated) && !policy->learn)
             pcere_memory_cool(&run->memory);
+        if (policy->displace_kib)
+            pcere_caches_displace(run->codelet, (uint64_t)policy->displace_kib << 10);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
         pcere_speed_await();
         uint64_t faults = pcere_faults_so_far();

@@ -7,7 +7,7 @@ captured preceded
 # of a region's classes, the heaviest: others may weigh too little to be compared
 main='def main: .replays | (map(.members * (.reference_ns // 0)) | max) as $most | map(select(.members * (.reference_ns // 0) == $most));'
 
-for policy in plain preceded faulting history none; do
+for policy in plain displaced preceded faulting history none; do
     run "$PCERE" replay preceded.pcere add --warmup $policy --threads 1,2 --repeat 3 --json
     says "--warmup $policy runs" 0
     is "--warmup $policy is what was done" "$(json '[.replays[].warmup_policy] | unique | join(" ")')" $policy
@@ -65,7 +65,7 @@ holds "of a region that writes to a file only the pages are touched, and that is
 flags=-O2
 program restored restored.c
 captured restored
-for policy in plain preceded faulting history none; do
+for policy in plain displaced preceded faulting history none; do
     run "$PCERE" replay restored.pcere --warmup $policy --threads 1,2,4 --repeat 4 --sample off --json
     says "--warmup $policy: each run finds what was written as it was, and pages that were absent absent" 0
     holds "in all repetitions" jq -e '.replays | length >= 3 and all(.samples_ns | length == 4)' .out

@@ -97,21 +97,29 @@ static void too_fast_leads_to_colder_ones_in_order(void)
 {
     enum warmup_kind next = WARMUP_KINDS;
     struct calibrate_trial trials[] = {trial(WARMUP_PLAIN, 680000, 0), trial(WARMUP_PRECEDED, 750000, 0), trial(WARMUP_FAULTING, 700000, 0),
-                                       trial(WARMUP_NONE, 2000000, 0)};
+                                       trial(WARMUP_DISPLACED, 710000, 0), trial(WARMUP_NONE, 2000000, 0)};
     CU_ASSERT_TRUE(calibrate_next(&usual, trials, 1, &next));
     CU_ASSERT_EQUAL(next, WARMUP_PRECEDED);
-    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));         /* it touches nothing first */
+    CU_ASSERT_TRUE(calibrate_next(&usual, trials, 2, &next));
+    CU_ASSERT_EQUAL(next, WARMUP_DISPLACED);                           /* it touches nothing first */
     struct calibrate_subject faults = usual;
     faults.first_touches = 3;
     CU_ASSERT_TRUE(calibrate_next(&faults, trials, 2, &next));
     CU_ASSERT_EQUAL(next, WARMUP_FAULTING);
-    CU_ASSERT_FALSE(calibrate_next(&faults, trials, 4, &next));
+    CU_ASSERT_TRUE(calibrate_next(&faults, trials, 3, &next));
+    CU_ASSERT_EQUAL(next, WARMUP_DISPLACED);
+    CU_ASSERT_FALSE(calibrate_next(&faults, trials, 5, &next));
     struct calibrate_subject first = usual;
     first.predecessors = 0;
-    CU_ASSERT_FALSE(calibrate_next(&first, trials, 1, &next));
+    CU_ASSERT_TRUE(calibrate_next(&first, trials, 1, &next));
+    CU_ASSERT_EQUAL(next, WARMUP_DISPLACED);
     struct calibrate_subject behind_itself = usual;
     behind_itself.after_itself = true;
-    CU_ASSERT_FALSE(calibrate_next(&behind_itself, trials, 1, &next));  /* as plain runs are */
+    CU_ASSERT_TRUE(calibrate_next(&behind_itself, trials, 1, &next));   /* with other data, since with these it runs so in plain runs */
+    CU_ASSERT_EQUAL(next, WARMUP_DISPLACED);
+    behind_itself.in_vivo_ns = CALIBRATE_REFILL_NS;
+    struct calibrate_trial long_one = trial(WARMUP_PLAIN, CALIBRATE_REFILL_NS / 1.3, 0);
+    CU_ASSERT_FALSE(calibrate_next(&behind_itself, &long_one, 1, &next));
     trials[1].time_ns = 1010000;
     CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));
 }
@@ -120,16 +128,16 @@ static void too_fast_leads_to_colder_ones_in_order(void)
 static void much_too_fast_leads_to_fresh_processes(void)
 {
     enum warmup_kind next = WARMUP_KINDS;
-    struct calibrate_trial trials[] = {trial(WARMUP_PLAIN, 300000, 0), trial(WARMUP_PRECEDED, 310000, 0), trial(WARMUP_NONE, 950000, 0)};
-    CU_ASSERT_TRUE(calibrate_next(&usual, trials, 2, &next));
+    struct calibrate_trial trials[] = {trial(WARMUP_PLAIN, 300000, 0), trial(WARMUP_PRECEDED, 310000, 0), trial(WARMUP_DISPLACED, 320000, 0), trial(WARMUP_NONE, 950000, 0)};
+    CU_ASSERT_TRUE(calibrate_next(&usual, trials, 3, &next));
     CU_ASSERT_EQUAL(next, WARMUP_NONE);
-    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 3, &next));
-    CU_ASSERT_EQUAL(calibrate_choose(&usual, trials, 3), 2);
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 4, &next));
+    CU_ASSERT_EQUAL(calibrate_choose(&usual, trials, 4), 3);
     trials[1].time_ns = 680000;       /* not so far */
-    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 3, &next));
     trials[0].time_ns = 3000000;
-    trials[1].time_ns = 3100000;
-    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 2, &next));         /* nor where it is too slow */
+    trials[1].time_ns = trials[2].time_ns = 3100000;
+    CU_ASSERT_FALSE(calibrate_next(&usual, trials, 3, &next));         /* nor where it is too slow */
 }
 
 static void too_slow_leads_to_warmer_ones(void)

@@ -1,4 +1,5 @@
 /* tests/unit/test_launcher_policy.c - the rule of pcere.txt, section III-B b, and what --warmup and --repeat make of it. */
+#include "core/host.h"
 #include "replay-rt/launcher/page_cost.h"
 #include "replay-rt/launcher/policy.h"
 
@@ -83,6 +84,10 @@ static void each_word_is_its_own_warm_up(void)
     CU_ASSERT_EQUAL(chosen("preceded", 0, 1, 1).plan.faulting, 0);
     CU_ASSERT_EQUAL(chosen("faulting", 0, 1, 1).plan.faulting, 1);
     CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.faulting, 0);
+    CU_ASSERT_EQUAL(chosen("plain", 0, 1, 1).plan.displace_kib, 0);
+    CU_ASSERT_EQUAL(chosen("preceded", 0, 1, 1).plan.displace_kib, 0);
+    CU_ASSERT_EQUAL(chosen("displaced", 0, 1, 1).plan.warmups, 2);
+    CU_ASSERT(chosen("displaced", 0, 1, 1).plan.displace_kib >= host_private_cache_bytes() >> 9);
 }
 
 static void precision_and_budget_change_the_limits(void)
