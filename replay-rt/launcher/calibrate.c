@@ -24,7 +24,7 @@ enum warmup_kind warmup_kind_of(const char *name)
 
 enum warmup_kind calibrate_expect(const struct calibrate_subject *subject, const char **ret_reason)
 {
-    if (subject->invocations <= POLICY_OFTEN || subject->representative <= 1) {
+    if (subject->invocations <= POLICY_OFTEN || (subject->representative <= 1 && subject->members <= POLICY_OFTEN)) {
         *ret_reason = "it ran no more often than that";
         return WARMUP_HISTORY;
     }
@@ -117,10 +117,10 @@ bool calibrate_next(const struct calibrate_subject *subject, const struct calibr
     return true;
 }
 
-/* A few invocations say nothing of what ran before them: serial code or other regions may have used their data just then. */
+/* A few invocations, and a first one, say nothing of what ran before them: serial code or other regions may have used their data just then. */
 static bool is_too_cold(const struct calibrate_subject *subject, const struct calibrate_trial *trial)
 {
-    return subject->invocations <= POLICY_OFTEN && trial->kind == WARMUP_HISTORY && trial->done &&
+    return (subject->invocations <= POLICY_OFTEN || subject->representative <= 1) && trial->kind == WARMUP_HISTORY && trial->done &&
            trial->time_ns >= CALIBRATE_COLD_RATIO * (double)subject->in_vivo_ns;
 }
 

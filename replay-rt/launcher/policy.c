@@ -53,10 +53,10 @@ static uint32_t displace_kib(void)
     return 2 * (uint32_t)((bytes ? bytes : PRIVATE_BYTES_USUAL) >> 10);
 }
 
-/* Earlier invocations warmed the region's data, so there are no more warm-ups than there were earlier invocations. */
-static uint32_t warmups_usual(uint64_t representative)
+/* Earlier invocations warmed the region's data, so there are no more warm-ups than there were earlier invocations: of the one that was captured, but where it stands for many that had them. */
+static uint32_t warmups_usual(const struct policy_subject *subject)
 {
-    uint64_t before = representative > 0 ? representative - 1 : 0;
+    uint64_t before = subject->members > POLICY_OFTEN ? POLICY_WARMUPS : subject->representative > 0 ? subject->representative - 1 : 0;
     return before < POLICY_WARMUPS ? (uint32_t)before : POLICY_WARMUPS;
 }
 
@@ -68,7 +68,7 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
         return pcere_fail(error, PCERE_USAGE, 0, NULL, "--repeat %u: at most %u", repeat, PLAN_SAMPLES);
     if (!warmup || !strcmp(warmup, "auto") || !strcmp(warmup, "history")) {
         bool often = subject->invocations > POLICY_OFTEN;
-        uint32_t warmups = often ? warmups_usual(subject->representative) : 0;
+        uint32_t warmups = often ? warmups_usual(subject) : 0;
         uint64_t members = subject->members < POLICY_OFTEN ? subject->members : POLICY_OFTEN;
         if (warmups) {
             policy_warm(&policy, warmups, repeat);

@@ -17,6 +17,8 @@
 #define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
 #define TRIALS_FAR_NS 100000000.0         /* the same of a class that takes such a share of the program, and comes out too short by CALIBRATE_FAR_RATIO */
 #define TRIALS_FAR_SHARE 0.1
+#define TRIALS_MISSED_RATIO 1.0           /* and in any case until they took so much of what the class would be wrong by, no longer than TRIALS_FAR_NS, where that is such a share of the program */
+#define TRIALS_MISSED_SHARE 0.005
 #define BESIDE_RUNS 3.0                   /* that calibrating takes at least: not at another number of threads than those asked for where they take longer than that */
 #define WHOLE_RUNS_LEAST 3u              /* that a whole replay takes, warm-up included */
 #define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
@@ -370,6 +372,14 @@ static bool is_far_and_heavy(const struct warming *warming, const struct calibra
            && (double)warming->target->class->time_ns > TRIALS_FAR_SHARE * (double)store_manifest(warming->session->store)->wall_ns;
 }
 
+/* By how much all invocations of the class would be too long or too short together; 0 where nobody sees that in the program's time. */
+static double missed_ns(const struct warming *warming, const struct calibrate_trial *trial)
+{
+    double class_ns = (double)warming->target->class->time_ns, ratio = calibrate_residual_ratio(trial, warming->subject.in_vivo_ns);
+    double missed_ns = trial->done ? class_ns * fabs(ratio) : 0;
+    return missed_ns > TRIALS_MISSED_SHARE * (double)store_manifest(warming->session->store)->wall_ns ? missed_ns : 0;
+}
+
 /* `result` was measured as expected. budget_ns: of all its replays, or 0. */
 static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error)
 {
@@ -382,6 +392,8 @@ static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, 
     enum pcere_status status = trial_read(&result->sample, warming->kind, result->sample.cost_ns, &trials[0], error);
     if (!status && !budget_ns && is_far_and_heavy(warming, &trials[0]))
         most_ns = fmax(most_ns, TRIALS_FAR_NS);
+    if (!status && !budget_ns)
+        most_ns = fmax(most_ns, fmin(TRIALS_MISSED_RATIO * missed_ns(warming, &trials[0]), TRIALS_FAR_NS));
     enum warmup_kind next;
     while (!status && calibrate_may_try(&warming->subject, trials, count, spent_ns, most_ns) && count < WARMUP_KINDS
            && calibrate_next(&warming->subject, trials, count, &next)) {

@@ -42,7 +42,10 @@ static void a_region_that_ran_seldom_is_expected_as_in_the_paper(void)
     CU_ASSERT_EQUAL(expected(subject), WARMUP_HISTORY);
     subject = usual;
     subject.representative = 1;
+    subject.members = 4;
     CU_ASSERT_EQUAL(expected(subject), WARMUP_HISTORY);
+    subject.members = 5;              /* of which four at least ran behind others */
+    CU_ASSERT_EQUAL(expected(subject), WARMUP_PLAIN);
 }
 
 static void first_touches_above_five_percent_are_expected_to_fault(void)
@@ -204,6 +207,8 @@ static void what_ran_seldom_and_is_much_too_cold_is_tried_once_warmer(void)
     CU_ASSERT_TRUE(calibrate_may_try(&subject, trials, 1, 0, 30000000));      /* what the class itself pays for */
     trials[0].cost_ns = 6000000;
     subject.invocations = 5;
+    CU_ASSERT_TRUE(calibrate_may_try(&subject, trials, 1, 0, 3300));
+    subject.representative = 2;       /* it found what the first one left */
     CU_ASSERT_FALSE(calibrate_may_try(&subject, trials, 1, 0, 3300));
 }
 

@@ -30,6 +30,8 @@ static void no_more_warm_ups_than_earlier_invocations(void)
     CU_ASSERT_EQUAL(first.plan.learn, 0);
     CU_ASSERT_EQUAL(first.plan.repeat_most, 1);
     CU_ASSERT_EQUAL(chosen_for("7", 0, (struct policy_subject){40, 1, 3}).plan.warmups, 7);
+    CU_ASSERT_EQUAL(chosen_for("auto", 0, (struct policy_subject){40, 1, 4}).plan.warmups, 0);
+    CU_ASSERT_EQUAL(chosen_for("auto", 0, (struct policy_subject){40, 1, 5}).plan.warmups, 4);     /* what most of those had that it stands for */
 }
 
 static void five_invocations_are_warm(void)
