@@ -218,7 +218,7 @@ struct plan_policy {
     uint32_t rehearse;              /* 1: where no untimed run comes before the first timed one, one shows which pages it needs; 0: all captured pages are made
                                        the process's own instead (shots are always rehearsed) */
     uint32_t faulting;              /* 1: what the region touches first gets page frames that nobody has just used */
-    uint32_t displace_kib;          /* before each timed run each thread reads so much other memory; 0: none */
+    uint32_t displace_kib;          /* before each run of the region, untimed ones as well, each thread reads so much other memory; 0: none */
     uint32_t watched;               /* 1: a library that was loaded beside records the process, and is told of timed runs by PLAN_MARK_FUNCTION */
     uint32_t character_shift;       /* PLAN_CHARACTER: of all lines a share of 2^-shift is followed */
     uint32_t helpers;               /* 1: the program makes target tasks: the OpenMP runtime's team for these is there before anything is timed */

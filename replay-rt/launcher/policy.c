@@ -22,7 +22,7 @@
 #define PRIVATE_BYTES_USUAL (2ull << 20) /* of a core's own caches */
 #define CHEAP_COLD_NS 200000000u          /* ... and a cold one, which gives few samples */
 
-enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = MEASURED_PROCESSES_ENOUGH, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, WARMUPS_MOST = 1000 };
+enum { SAMPLES_LEAST = 3, SAMPLES_MOST = 10, PROCESSES_MOST = 3, PROCESSES_PRECISE = MEASURED_PROCESSES_ENOUGH, PROCESSES_LIMIT = 200, COLD_LEAST = 2, LONG_LEAST = 2, DISPLACED_LEAST = 7, WARMUPS_MOST = 1000 };
 
 static void policy_warm(struct policy *policy, uint32_t warmups, uint32_t repeat)
 {
@@ -82,6 +82,8 @@ enum pcere_status policy_choose(const char *warmup, uint32_t repeat, const struc
         bool displaced = !strcmp(warmup, "displaced");
         policy_warm(&policy, 2, repeat);
         policy.plan.displace_kib = displaced ? displace_kib() : 0;
+        if (displaced && !repeat)
+            policy.plan.repeat_least = DISPLACED_LEAST;
         policy.plan.faulting = !strcmp(warmup, "faulting");
         policy.plan.settle_ns = displaced || !strcmp(warmup, "plain") ? BUDGET_NS : 0;
     } else {

@@ -393,10 +393,10 @@ static uint64_t budget_of(const struct measuring *measuring, const struct replay
     return result->sample.cost_ns + (uint64_t)(left_ns * share) + 1;
 }
 
-/* False: no tour measured it. */
+/* False: no tour measured it, or it is left. */
 static bool result_settle(struct warming *warming, struct tour_times *times, size_t thread, struct replay_result *result)
 {
-    if (!times->results)
+    if (!times->results || warming->tour_left)
         return false;
     uint64_t load_ns = result->sample.cost_ns;
     struct replay_result unused = *result;

@@ -458,7 +458,16 @@ enum pcere_status warming_settle(struct warming *warming, const char *after, str
     if (!result->sample.warmup_policy || !result->sample.warmup_reason)
         return pcere_fail_memory(error, "a sample");
     residual_note(warming, result);
-    return PCERE_OK;
+    struct calibrate_trial toured = {0};
+    enum pcere_status status = PCERE_OK;
+    if (warming->calibrates && result->sample.threads == store_manifest(warming->session->store)->threads)
+        status = trial_read(&result->sample, WARMUP_PRECEDED, 0, &toured, error);
+    if (!toured.done || missed_ns(warming, &toured) <= 0)
+        return status;
+    status = calibrate(warming, 0, result, error);
+    warming->tour_left = warming->kind != WARMUP_PRECEDED;
+    residual_note(warming, result);
+    return status;
 }
 
 /* Where the whole replay, the result, is farther from the time in vivo than the shots, the last trial, something else disturbed both: the shots are the result again. */

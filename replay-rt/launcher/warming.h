@@ -49,6 +49,7 @@ struct warming {
     const char *why;                  /* it is that; static */
     bool too_long;                    /* it is not preceded only because that would take long */
     const char *toured_after;         /* NULL, or the region before it in a tour that measured it; borrowed */
+    bool tour_left;                   /* another warm-up is nearer than that, also with other numbers of threads */
     const char *whole_why;            /* NULL, or why shots do not stand for it, as was found here or earlier; static */
     bool shots_stand;                 /* a whole replay took what they take, here or earlier, whatever the time in vivo is */
     bool calibrates;                  /* nothing has compared it with the time in vivo yet, and that can be done */
@@ -68,8 +69,8 @@ uint64_t warming_before_ns(const struct warming *warming);
  * others as trials. */
 enum pcere_status warming_measure(struct warming *warming, uint64_t budget_ns, struct replay_result *result, struct pcere_error *error);
 
-/* The same for a result that a tour (tour.h) measured, in which region `after` came before it: it is preceded by what precedes it in the program, and nothing else is
- * tried. PCERE_SYSTEM: no memory. */
+/* The same for a result that a tour (tour.h) measured, in which region `after` came before it: it is preceded by what precedes it in the program, and others are tried only where the
+ * program's prediction would be off by it (invocations of it that have data of their own are one in a tour). PCERE_SYSTEM: no memory; as warming_measure. */
 enum pcere_status warming_settle(struct warming *warming, const char *after, struct replay_result *result, struct pcere_error *error);
 
 /* What a sample of whole runs says of its class, for the others of its region. PCERE_SYSTEM: no memory. */

@@ -169,6 +169,8 @@ bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count);
 bool pcere_walk_is_fast(const struct codelet *codelet);
 /* Did the first timed walk take clearly longer than another one? Then caches that are larger than what it uses were not as in the program yet: it counts as a warm-up, its times go. */
 bool pcere_walk_first_drop(struct codelet *codelet);
+/* When all is timed: runs, or walks, at the beginning that took clearly longer than the second half of them were warm-ups as well. */
+void pcere_slow_begin_drop(struct codelet *codelet);
 
 /* ---- pagemap.c --------------------------------------------------------------------------------------------------------------- */
 

@@ -11,6 +11,8 @@
 
 #define FALLING_RUNS 3u                 /* the last ones, each of which took */
 #define FALLING_RATIO 0.95              /* ... at most this of the one before: the next one would take less again */
+#define LATE_RUNS 3u                    /* the second half has so many at least, for its median to tell that */
+#define BEGIN_RATIO 1.25                /* ... a run took so much longer, as did all before it: caches were not full yet */
 #define LOST_PARTS 25u                  /* of the processors' time: more than such a part is a disturbance */
 #define LONG_NS 100000000u              /* what the kernel counts of a thread's waiting lags by some milliseconds */
 #define AGREE_PARTS 33u                 /* two runs agree that differ by less than such a part: what disturbed them cost neither anything that counts */
@@ -114,16 +116,11 @@ static uint64_t walk_sum_ns(const struct codelet *codelet, uint64_t walk)
     (FIRST_DROP((samples)->samples_ns, count), FIRST_DROP((samples)->cpu_ns, count), FIRST_DROP((samples)->switches, count), FIRST_DROP((samples)->works_ns, count), \
      FIRST_DROP((samples)->waits_ns, count))
 
-bool pcere_walk_first_drop(struct codelet *codelet)
+/* It was a warm-up. */
+static void first_drop(struct codelet *codelet)
 {
     struct plan_result *result = &codelet->plan->result;
-    uint64_t count = result->sample_count, least_ns = UINT64_MAX;
-    for (uint64_t i = 1; i < count; i++) {
-        uint64_t now_ns = walk_sum_ns(codelet, i);
-        least_ns = now_ns < least_ns ? now_ns : least_ns;
-    }
-    if (count < 2 || walk_sum_ns(codelet, 0) <= least_ns + least_ns / AGREE_PARTS)
-        return false;
+    uint64_t count = result->sample_count;
     for (uint64_t s = 0; s < codelet->plan->steps.count; s++) {
         struct plan_step_samples *samples = &result->steps[s];
         if (step_runs(codelet, s).count != count)
@@ -134,7 +131,40 @@ bool pcere_walk_first_drop(struct codelet *codelet)
     SAMPLES_FIRST_DROP(result, count);
     result->sample_count--;
     result->warmups++;
+}
+
+bool pcere_walk_first_drop(struct codelet *codelet)
+{
+    uint64_t count = codelet->plan->result.sample_count, least_ns = UINT64_MAX;
+    for (uint64_t i = 1; i < count; i++) {
+        uint64_t now_ns = walk_sum_ns(codelet, i);
+        least_ns = now_ns < least_ns ? now_ns : least_ns;
+    }
+    if (count < 2 || walk_sum_ns(codelet, 0) <= least_ns + least_ns / AGREE_PARTS)
+        return false;
+    first_drop(codelet);
     return true;
+}
+
+/* Of the second half. */
+static uint64_t late_median_ns(const struct codelet *codelet)
+{
+    uint64_t sorted_ns[PLAN_SAMPLES], count = 0;
+    for (uint64_t i = codelet->plan->result.sample_count / 2; i < codelet->plan->result.sample_count; i++) {
+        uint64_t now_ns = walk_sum_ns(codelet, i), at = count++;
+        for (; at && sorted_ns[at - 1] > now_ns; at--)
+            sorted_ns[at] = sorted_ns[at - 1];
+        sorted_ns[at] = now_ns;
+    }
+    return count ? sorted_ns[count / 2] : 0;
+}
+
+void pcere_slow_begin_drop(struct codelet *codelet)
+{
+    const struct plan_result *result = &codelet->plan->result;
+    uint64_t keep = result->sample_count / 2, late_ns = late_median_ns(codelet);
+    while (result->sample_count > keep && keep >= LATE_RUNS && (double)walk_sum_ns(codelet, 0) > BEGIN_RATIO * (double)late_ns)
+        first_drop(codelet);
 }
 
 bool pcere_repeats_fall(const uint64_t *times_ns, uint64_t count)

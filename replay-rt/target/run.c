@@ -351,12 +351,19 @@ static void region_precede(struct run *run, uint32_t walk, bool restore)
         pcere_frames_use_up(run->codelet->plan->result.dropped_pages * run->codelet->plan->page_bytes);
 }
 
+static void region_displace(const struct run *run)
+{
+    if (run->codelet->plan->policy.displace_kib)
+        pcere_caches_displace(run->codelet, (uint64_t)run->codelet->plan->policy.displace_kib << 10);
+}
+
 /* Number `i`, and memory as the next one is to find it. */
 static uint64_t run_untimed(struct run *run, uint32_t i)
 {
     if (run->chain)
         region_precede(run, i, false);
     pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
+    region_displace(run);
     uint64_t time_ns = region_run(run).wall_ns;
     run->codelet->plan->result.warmups = i + 1;
     pcere_plan_phase(run->codelet, PLAN_PHASE_WARM);
@@ -437,8 +444,7 @@ static void runs_time(struct run *run)
         pcere_plan_phase(run->codelet, run->chain ? PLAN_PHASE_PRECEDE : PLAN_PHASE_RESTORE);
         if ((walk || run->populated) && !policy->learn)
             pcere_memory_cool(&run->memory);
-        if (policy->displace_kib)
-            pcere_caches_displace(run->codelet, (uint64_t)policy->displace_kib << 10);
+        region_displace(run);
         pcere_plan_phase(run->codelet, PLAN_PHASE_COOL);
         pcere_speed_await();
         uint64_t faults = pcere_faults_so_far();
@@ -485,7 +491,7 @@ static void runs_time(struct run *run)
 }
 
 /* Where the region is to find its own data, runs that still get faster were no more than its warm-up, as long as they took no longer than that may. */
-static void region_time(struct run *run)
+static void region_settled_time(struct run *run)
 {
     struct plan_result *result = &run->codelet->plan->result;
     uint64_t took_ns = 0;
@@ -498,6 +504,13 @@ static void region_time(struct run *run)
     result->sample_count = 0;
     pcere_memory_restore(&run->memory);
     runs_time(run);
+}
+
+static void region_time(struct run *run)
+{
+    region_settled_time(run);
+    if (run->codelet->plan->policy.learn && !run->mark)
+        pcere_slow_begin_drop(run->codelet);
 }
 
 /* Where one timed walk was enough, it was the one whose first step did not count: the step runs once more, as if another walk began. */

@@ -78,6 +78,20 @@ for policy in plain displaced preceded faulting history none; do
     fi
 done
 
+# Vectors add up what a core has for itself faster than what all share.
+flags="-O3 -march=native -ffast-math"
+program layers layers.c
+captured layers
+slower=false
+for again in 1 2 3 4 5; do
+    run "$PCERE" replay layers.pcere --warmup plain --repeat 9 --threads 1 --json
+    near=$(json '[.replays[].median_ns] | min')
+    run "$PCERE" replay layers.pcere --warmup displaced --repeat 9 --threads 1 --json
+    far=$(json '[.replays[].median_ns] | min')
+    awk "BEGIN { exit !($far > 1.1 * $near) }" && slower=true && break
+done
+is "data that a core does not have for itself take longer, at best of five" $slower true
+
 rm prints.pcere/invocations.json
 run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --json
 holds "a store that does not know the order of invocations says so" jq -e '.replays[0].warmup_reason | test("nothing is known")' .out

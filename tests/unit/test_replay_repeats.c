@@ -238,7 +238,40 @@ static void a_first_walk_that_took_longer_goes(void)
     CU_ASSERT_EQUAL(result->samples_ns[1], 9800000);
 }
 
+static void a_slow_beginning_goes(void)
+{
+    struct plan_result *result = &file.plan.result;
+    static const uint64_t filling[] = {133, 48, 39, 35, 33, 27, 30, 24, 24, 29}, disturbed[] = {20, 133, 19, 20, 21, 18, 20}, few[] = {80, 28, 30, 29, 31};
+    tour_begin(1);
+    for (size_t i = 0; i < sizeof filling / sizeof *filling; i++)
+        walk(1000, 1000, filling[i] * 1000 - 2000);
+    pcere_slow_begin_drop(&codelet);
+    CU_ASSERT_EQUAL(result->sample_count, 6);
+    CU_ASSERT_EQUAL(result->samples_ns[0], 31000);               /* the next one took less than 1.25 times what those behind it took */
+    CU_ASSERT_EQUAL(result->steps[1].count, 6);
+    CU_ASSERT_EQUAL(result->warmups, 4);
+
+    tour_begin(1);
+    for (size_t i = 0; i < sizeof disturbed / sizeof *disturbed; i++)
+        walk(0, 0, disturbed[i] * 1000);
+    pcere_slow_begin_drop(&codelet);
+    CU_ASSERT_EQUAL(result->sample_count, 7);                    /* it did not begin so */
+
+    tour_begin(1);
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+        walk(0, 0, few[i] * 1000);
+    pcere_slow_begin_drop(&codelet);
+    CU_ASSERT_EQUAL(result->sample_count, 5);                    /* too few to tell */
+
+    tour_begin(1);
+    for (uint64_t i = 0; i < 10; i++)
+        walk(0, 0, i < 7 ? 50000 : 20000);
+    pcere_slow_begin_drop(&codelet);
+    CU_ASSERT_EQUAL(result->sample_count, 5);                    /* half of them stays */
+}
+
 static const struct unit_test tests[] = {
+    {"runs at the beginning that took longer than later ones go", a_slow_beginning_goes},
     {"a first walk that took longer than another one goes", a_first_walk_that_took_longer_goes},
     {"runs that still get faster are told", what_still_gets_faster_falls},
     {"in a long run threads that sleep are told from others' work", in_a_long_run_waiting_tells_sleep_from_disturbance},
