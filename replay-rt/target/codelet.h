@@ -309,8 +309,8 @@ uint64_t pcere_ahead_filled(void);
 /* By all threads: no line of captured memory is in any cache. In the last one is other memory, of which as large a part was written as of the pages that this process has touched
  * (learned: as the learning run wrote). */
 void pcere_memory_cool(struct memory *memory);
-/* By all threads: each has read so much other memory since. */
-void pcere_caches_displace(const struct codelet *codelet, uint64_t bytes);
+/* By all threads: each has read so much other memory since, all the same. */
+void pcere_caches_displace(uint64_t bytes);
 
 /* ---- compare.c ------------------------------------------------------------------------------------------------------------ */
 

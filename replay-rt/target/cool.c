@@ -128,37 +128,34 @@ static uint64_t own_count(const struct cooling *cooling)
     return of ? (uint64_t)((double)own / (double)of * (double)cooling->count) : 0;
 }
 
-struct displacing { unsigned char *others; uint64_t bytes; };
+struct displacing { volatile unsigned char *others; uint64_t bytes; };
 
 static void others_read(void *context, uint32_t thread, uint32_t threads)
 {
     const struct displacing *displacing = context;
-    const volatile unsigned char *own = displacing->others + thread * displacing->bytes;
+    (void)thread;
     (void)threads;
     for (uint64_t at = 0; at < displacing->bytes; at += LINE_BYTES)
-        (void)own[at];
+        (void)displacing->others[at];
 }
 
-/* In small pages, as most programs have: what finds pages is displaced as well. Where there is no memory for it, data stay where they are. */
-void pcere_caches_displace(const struct codelet *codelet, uint64_t bytes)
+/* The same for all threads, so that the cache that they share has to find room for it once. In small pages, as most programs have: what finds pages is displaced as well. Where there
+ * is no memory for it, data stay where they are. */
+void pcere_caches_displace(uint64_t bytes)
 {
     static struct displacing displacing;
-    static uint64_t room;
-    uint64_t wanted = bytes * codelet->plan->result.threads;
-    if (wanted > room) {
-        if (room)
-            munmap(displacing.others, room);
-        room = 0;
-        void *others = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (bytes != displacing.bytes) {
+        if (displacing.bytes)
+            munmap((void *)displacing.others, displacing.bytes);
+        displacing.bytes = 0;
+        void *others = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (others == MAP_FAILED)
             return;
-        madvise(others, wanted, MADV_NOHUGEPAGE);
-        for (uint64_t at = 0; at < wanted; at += codelet->plan->page_bytes)
-            ((volatile unsigned char *)others)[at] = 1;
-        displacing.others = others;
-        room = wanted;
+        madvise(others, bytes, MADV_NOHUGEPAGE);
+        displacing = (struct displacing){others, bytes};
+        for (uint64_t at = 0; at < bytes; at += LINE_BYTES)
+            displacing.others[at] = 1;            /* not the page of zeros */
     }
-    displacing.bytes = bytes;
     pcere_team_run(others_read, &displacing);
 }
 

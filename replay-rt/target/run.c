@@ -354,7 +354,7 @@ static void region_precede(struct run *run, uint32_t walk, bool restore)
 static void region_displace(const struct run *run)
 {
     if (run->codelet->plan->policy.displace_kib)
-        pcere_caches_displace(run->codelet, (uint64_t)run->codelet->plan->policy.displace_kib << 10);
+        pcere_caches_displace((uint64_t)run->codelet->plan->policy.displace_kib << 10);
 }
 
 /* Number `i`, and memory as the next one is to find it. */
