@@ -116,6 +116,7 @@ private:
   void edge(unsigned From, unsigned To, bool Copy) { Edges.push_back({From, To, nullptr, Copy ? Edge::Copied : Edge::Computed}); }
   bool partition(const llvm::Instruction &I);
   void flow(const llvm::Value *From, unsigned To, bool Pointer, bool Copy);
+  bool setBefore(const llvm::LoadInst &Load, llvm::SmallVectorImpl<const llvm::Value *> &Set);
   void address(const llvm::GetElementPtrInst &I);
   void callArguments(const llvm::CallBase &Call, unsigned From, unsigned Callee, unsigned To);
   void call(const llvm::CallBase &Call);

@@ -64,9 +64,11 @@ bool ThreadFlow::divides(const Edge &E) {
   const Facts *Beside = E.How == Edge::Choice || E.How == Edge::Product || E.How == Edge::Quotient ? known(E.Beside) : nullptr;
   if (!Beside)
     return false;
-  BitVector Regions = owners(Instances[E.In]);
+  const BitVector &Own = owners(Instances[E.In]);
+  BitVector Regions = Own;
   Regions.reset(0);
-  return Regions.anyCommon(E.How == Edge::Quotient ? Beside->Count : Beside->Divided);
+  const BitVector &By = E.How == Edge::Quotient ? Beside->Count : Beside->Divided;
+  return Regions.anyCommon(By) && (Own.test(0) || !By.test(0)) && !By.test(older()); // one that may be from before the region is no number of its own team's
 }
 
 /// What is divided by a number and multiplied by it, or has it added and is divided by it, is no larger for larger ones.
@@ -247,6 +249,20 @@ static bool isGuard(const Value *V) {
   return Call && calleeName(*Call) == "__cxa_guard_acquire";
 }
 
+/// Whether a variable of the program says that what \p To begins has been done: it is compared with a constant, and set there.
+static bool setsFlag(const Value &Condition, const BasicBlock &To, Shapes &Control) {
+  auto *Compare = dyn_cast<ICmpInst>(&Condition);
+  const Value *Read = !Compare ? &Condition : isa<ConstantInt>(Compare->getOperand(1)) ? Compare->getOperand(0) : nullptr;
+  while (Read && isa<CastInst>(Read))
+    Read = cast<CastInst>(Read)->getOperand(0);
+  auto *Load = dyn_cast_or_null<LoadInst>(Read);
+  auto *Flag = Load ? dyn_cast<GlobalVariable>(Load->getPointerOperand()) : nullptr;
+  return Flag && !Flag->isThreadLocal() && any_of(Flag->users(), [&](const User *U) {
+           auto *Store = dyn_cast<StoreInst>(U);
+           return Store && Store->getPointerOperand() == Flag && Store->getFunction() == To.getParent() && Control.of(*To.getParent()).Tree.dominates(&To, Store->getParent());
+         });
+}
+
 /// Memory that a region allocates once, for the threads of that time, and finds in later invocations.
 void ThreadFlow::keepOlder() {
   for (unsigned In = 1; In < Instances.size(); ++In)
@@ -268,11 +284,15 @@ void ThreadFlow::keepOlderIn(unsigned In) {
     } else if (Compare && Compare->isEquality() && isa<ConstantPointerNull>(Compare->getOperand(1)) && !carriesNothing(Compare->getOperand(0))) {
       if (const BasicBlock *To = onlyWay(*Branch, Compare->getPredicate() == ICmpInst::ICMP_EQ ? 0 : 1))
         Once.push_back({To, Compare->getOperand(0)});
+    } else {
+      for (unsigned Way = 0; Way < 2; ++Way)
+        if (const BasicBlock *To = onlyWay(*Branch, Way); To && setsFlag(*Branch->getCondition(), *To, Control))
+          Once.push_back({To, nullptr});
     }
   }
   if (Once.empty())
     return;
-  DominatorTree Dominators(*const_cast<Function *>(&F));
+  const DominatorTree &Dominators = Control.of(F).Tree;
   for (auto [First, Pointer] : Once)
     for (const BasicBlock &Block : F)
       if (Dominators.dominates(First, &Block))
@@ -283,6 +303,15 @@ void ThreadFlow::keepOlderIn(unsigned In) {
 /// Of what \p I allocates, or what is called there; \p Class: memory of that class alone.
 void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsigned Depth) {
   static constexpr unsigned DepthMost = 3;
+  auto *Store = dyn_cast<StoreInst>(&I);
+  if (Store && Class < 0 && isa<GlobalVariable>(Store->getPointerOperand()) && !carriesNothing(Store->getValueOperand()) && Store->getValueOperand()->getType()->isIntegerTy()) {
+    const Facts *Kept = known(nodeIn(In, Store->getValueOperand()));
+    unsigned N = content(nodeIn(In, Store->getPointerOperand()));
+    if (Kept && Kept->Count.test(Instances[In].Owner) && !facts(N).Count.test(older())) {
+      facts(N).Count.set(older());
+      changed(N);
+    }
+  }
   auto *Call = dyn_cast<CallBase>(&I);
   if (!Call || forkPath(*Call) >= 0)
     return;

@@ -117,6 +117,10 @@ void ThreadFlow::addTeams() {
   for (const Edge &E : Edges)
     if (E.How <= Edge::Choice)
       In[find(E.To)].push_back(find(E.From));
+  DenseSet<unsigned> Asked; // a region that sets the variable anew does so with its own number
+  for (auto [At, I] : Sources)
+    if (isa<CallBase>(I))
+      Asked.insert(find(nodeIn(At, I)));
   for (auto [At, I] : Teams) {
     Here = At;
     SetVector<unsigned> Same;
@@ -124,7 +128,8 @@ void ThreadFlow::addTeams() {
     for (size_t K = 0; K < Same.size(); ++K)
       if (Same[K] < In.size())
         for (unsigned From : In[Same[K]])
-          Same.insert(From);
+          if (!Asked.count(From))
+            Same.insert(From);
     for (unsigned N : Same) {
       Facts &F = facts(N);
       F.Count |= owners(Instances[At]);

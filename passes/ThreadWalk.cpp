@@ -1,5 +1,6 @@
 //===- passes/ThreadWalk.cpp - instructions as classes of memory and edges along which numbers go ----------------------------------===//
 
+#include "Stages.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
@@ -217,6 +218,72 @@ void ThreadFlow::call(const CallBase &Call) {
   }
 }
 
+/// Whether a single construct that stands before \p Load, with a barrier behind it, runs \p Store.
+static bool isSingleBefore(const StoreInst &Store, const LoadInst &Load, const DominatorTree &Tree) {
+  const Instruction *Begin = nullptr;
+  for (auto *At = Tree.getNode(const_cast<BasicBlock *>(Store.getParent())); At && At->getIDom() && !Begin; At = At->getIDom()) {
+    const Instruction *Way = At->getIDom()->getBlock()->getTerminator();
+    auto *Test = Way->getNumSuccessors() == 2 ? dyn_cast<ICmpInst>(Way->getOperand(0)) : nullptr;
+    auto *Call = Test ? dyn_cast<CallBase>(Test->getOperand(0)) : nullptr;
+    if (Call && calleeName(*Call) == "__kmpc_single")
+      Begin = Call;
+  }
+  if (!Begin || !Tree.dominates(Begin, &Load))
+    return false;
+  bool Ended = false, Waited = false;
+  for (const Instruction &I : instructions(*Load.getFunction()))
+    if (auto *Call = dyn_cast<CallBase>(&I); Call && Tree.dominates(Begin, Call)) {
+      StringRef Name = calleeName(*Call);
+      Ended |= Name == "__kmpc_end_single" && Tree.dominates(&Store, Call);
+      Waited |= Name == "__kmpc_barrier" && Tree.dominates(Call, &Load);
+    }
+  return Ended && Waited;
+}
+
+/// What the region was given the address of; without optimisation the address is kept in a variable of its own, and read once.
+static bool isShared(const Value &At) {
+  auto *Read = dyn_cast<LoadInst>(&At);
+  auto *Kept = Read ? dyn_cast<AllocaInst>(Read->getPointerOperand()) : nullptr;
+  if (!Kept)
+    return isa<Argument>(At);
+  return all_of(Kept->users(), [&](const User *U) {
+    auto *Store = dyn_cast<StoreInst>(U);
+    return U == Read || (Store && Store->getPointerOperand() == Kept && isa<Argument>(Store->getValueOperand()));
+  });
+}
+
+/// A region's own function, or the one that has all of it where nothing was optimised.
+static bool eachThreadRuns(const Function &F) {
+  auto *Call = F.hasOneUse() ? dyn_cast<CallBase>(*F.user_begin()) : nullptr;
+  return hasSite(F) || (Call && hasSite(*Call->getFunction()));
+}
+
+/// A shared variable that a region itself sets before it reads it has not what it had before the region. \p Set: all that the region's function stores there.
+bool ThreadFlow::setBefore(const LoadInst &Load, SmallVectorImpl<const Value *> &Set) {
+  const Value *At = Load.getPointerOperand();
+  const Function &F = *Load.getFunction();
+  if (!Instances[Here].Owner || !Load.getType()->isIntegerTy() || !isShared(*At) || !eachThreadRuns(F))
+    return false;
+  bool Before = false;
+  SmallVector<const StoreInst *, 4> Stores;
+  for (const User *U : At->users())
+    if (auto *Store = dyn_cast<StoreInst>(U)) {
+      if (Store->getPointerOperand() != At || Store->getValueOperand()->getType() != Load.getType())
+        return false;
+      Stores.push_back(Store);
+    } else if (auto *Other = dyn_cast<LoadInst>(U); !Other || Other->getType() != Load.getType()) {
+      return false;
+    }
+  if (Stores.empty())
+    return false;
+  DominatorTree &Tree = Control.of(F).Tree;
+  for (const StoreInst *Store : Stores) {
+    Before |= Tree.dominates(Store, &Load) || isSingleBefore(*Store, Load, Tree);
+    Set.push_back(Store->getValueOperand());
+  }
+  return Before;
+}
+
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
@@ -229,8 +296,12 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (carriesNothing(Load->getPointerOperand()))
       return;
     unsigned Content = content(node(Load->getPointerOperand()));
+    SmallVector<const Value *, 4> Set;
     if (I.getType()->isPointerTy())
       unify(Content, node(&I));
+    else if (setBefore(*Load, Set))
+      for (const Value *V : Set)
+        flow(V, node(&I), false, true);
     else
       edge(Content, node(&I), true);
   } else if (auto *Store = dyn_cast<StoreInst>(&I)) {

@@ -157,6 +157,10 @@ void ThreadFlow::followCounts() {
   settle();
   keepOlder();
   settle();
+  for (unsigned N = 0; N < Nodes.size(); ++N) // what is divided by a number that was kept
+    if (const Facts *F = find(N) == N ? known(N) : nullptr; F && F->Number)
+      changed(N);
+  settle();
   findReasons();
   findBarriers();
 }

@@ -23,6 +23,19 @@ for flags in -O0 -O3; do
     says "$flags: a prediction says what is missing, and why" 0 out '^MISSING with 4 threads' out 'cannot run with 4 threads, since it uses .*pcere capture --threads 4'
 done
 
+# A number that a region keeps for later invocations, behind a flag or the number itself, is from before the others; one that it sets anew is the team's own.
+for flags in -O0 -O2 -O3; do
+    program kept thread_kept.c
+    captured kept --force --threads 2
+    run "$PCERE" regions --json kept.pcere
+    holds "$flags: what is kept behind a variable of the program is flagged, and what was used before it is set; nothing else" \
+        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "room_behind_a_flag room_behind_its_number set_when_it_was_used work_behind_a_flag"
+    run "$PCERE" replay --repeat 1 kept.pcere '*room_behind*' --threads 4
+    says "$flags: more threads are refused there" 1 err 'holds for at most 2 threads'
+    run "$PCERE" replay --repeat 1 kept.pcere '*room_that_grows*' '*set_anew*' --threads 4
+    says "$flags: the others run with more" 0
+done
+
 # Work that was shared out for as many threads, in tables as well: fewer would leave some of it. Not: what any team may take, sets itself, or draws numbers from.
 for flags in -O0 -O2 -O3; do
     program parts thread_parts.c
