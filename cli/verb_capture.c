@@ -54,13 +54,23 @@ static uint64_t busy_ns(const struct capture_result *result)
     return measure_processors_suffice(&result->timing) ? result->timing.waited_ns : 0;
 }
 
+/* Its threads stay on the first processors by our doing, and there are others. */
+static bool is_bound_by_us(const struct capture_run *run)
+{
+    bool bound = false;
+    for (char **variable = run->environment; variable && *variable; variable++)
+        bound |= strcmp(*variable, STORE_OWN_PLACES) == 0;
+    return bound && run->threads < cli_processors();
+}
+
 static void busy_note(struct cli *cli, const struct capture_result *result)
 {
     uint64_t waited_ns = busy_ns(result), wall_ns = result->timing.wall_ns;
     char waited[UNITS_TEXT_BYTES], wall[UNITS_TEXT_BYTES];
     if (waited_ns && (double)waited_ns >= BUSY_RATIO * (double)wall_ns)
-        cli_note(cli, "the program waited %s for a processor that other work had, in a run of %s: times in vivo may be longer than without that work, and some classes of invocations its doing; capture again with nothing else running",
-                 units_format_ns(waited_ns, waited), units_format_ns(wall_ns, wall));
+        cli_note(cli, "the program waited %s for a processor that other work had, in a run of %s: times in vivo may be longer than without that work, and some classes of invocations its doing; capture again with nothing else running%s",
+                 units_format_ns(waited_ns, waited), units_format_ns(wall_ns, wall),
+                 is_bound_by_us(&result->timing) ? ", or with OMP_PROC_BIND=false, which lets its threads go where a processor is free" : "");
 }
 
 static enum pcere_status cost_add(json_t *document, const char *path, const struct capture_result *result, struct pcere_error *error)

@@ -30,9 +30,19 @@ kill "$busy"
 says "it is captured beside another process on its processor, which is said" 0 err 'the program waited [0-9.]+ m?s for a processor that other work had, in a run of'
 read -r wall own < <(tail -n 1 "$work/.out")
 holds "which took much of its time" awk "BEGIN { exit !($wall > 1.4 * $own) }"
+holds "on its only processor nothing else can be advised" sh -c '! grep -q OMP_PROC_BIND .err'
 run "$PCERE" regions --json preempted.pcere
 is "the region counts with what it had of the processor" "$(json ".regions[0].time_ns <= 1.15 * $own")" true
 is "and no less" "$(json ".regions[0].time_ns >= 0.6 * $own")" true
+
+# A single thread is bound to the first processor; where that has other work, another one may be free.
+if [ "$(nproc)" -gt 1 ] && taskset -c 0 true; then
+    timeout 100 taskset -c 0 sh -c 'while :; do :; done' &
+    busy=$!
+    run "$PCERE" capture --force --one-run -o preempted.pcere ./preempted
+    kill "$busy"
+    says "it is said how its threads may go elsewhere" 0 err 'nothing else running, or with OMP_PROC_BIND=false, which lets its threads go where a processor is free'
+fi
 
 # A region that is entered a few times tells of no invocation how long the next one takes: layers of a network, a grid's levels.
 compile uneven <<'C'
