@@ -214,14 +214,20 @@ static uint64_t parse_cache_size(const char *text)
     return size < (1ull << 30) ? (uint64_t)size << shift : 0;
 }
 
+/* Of the first processor's caches. */
+static char *cache_line(unsigned index, const char *file)
+{
+    char path[64];
+    snprintf(path, sizeof path, "cache/index%u/%s", index, file);
+    return cpu_line(0, path);
+}
+
 uint64_t host_largest_cache_bytes(void)
 {
     uint64_t largest_bytes = 0;
     char *line = NULL;
     for (unsigned index = 0; index < 16; index++) {
-        char file[64];
-        snprintf(file, sizeof file, "cache/index%u/size", index);
-        if (!(line = cpu_line(0, file)))
+        if (!(line = cache_line(index, "size")))
             break;
         uint64_t bytes = parse_cache_size(line);
         largest_bytes = bytes > largest_bytes ? bytes : largest_bytes;
@@ -235,10 +241,7 @@ uint64_t host_private_cache_bytes(void)
     uint64_t private_bytes = 0;
     char *core = cpu_line(0, "topology/thread_siblings_list");
     for (unsigned index = 0; core && index < 16; index++) {
-        char size_file[64], shared_file[64];
-        snprintf(size_file, sizeof size_file, "cache/index%u/size", index);
-        snprintf(shared_file, sizeof shared_file, "cache/index%u/shared_cpu_list", index);
-        char *size = cpu_line(0, size_file), *shared = cpu_line(0, shared_file);
+        char *size = cache_line(index, "size"), *shared = cache_line(index, "shared_cpu_list");
         uint64_t bytes = size && shared && strcmp(shared, core) == 0 ? parse_cache_size(size) : 0;
         private_bytes = bytes > private_bytes ? bytes : private_bytes;
         free(size);
@@ -259,11 +262,8 @@ static json_t *describe_caches(bool *failed)
     for (unsigned index = 0; index < 16; index++) {
         static const char *const files[] = {"level", "type", "size", "coherency_line_size", "shared_cpu_list"};
         char *lines[5];
-        for (unsigned i = 0; i < 5; i++) {
-            char file[64];
-            snprintf(file, sizeof file, "cache/index%u/%s", index, files[i]);
-            lines[i] = cpu_line(0, file);
-        }
+        for (unsigned i = 0; i < 5; i++)
+            lines[i] = cache_line(index, files[i]);
         bool there = lines[0] && lines[1];
         if (there) {
             json_t *cache = json_object();

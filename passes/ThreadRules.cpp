@@ -263,7 +263,7 @@ static bool setsFlag(const Value &Condition, const BasicBlock &To, Shapes &Contr
          });
 }
 
-/// Memory that a region allocates once, for the threads of that time, and finds in later invocations.
+/// Memory that a region allocates once, for the threads of that time, and their number, which it finds in later invocations.
 void ThreadFlow::keepOlder() {
   for (unsigned In = 1; In < Instances.size(); ++In)
     if (Instances[In].Owner)

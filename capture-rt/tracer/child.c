@@ -26,11 +26,11 @@ uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Of this thread: the others are the nicest there are, and as good as never have a processor that the program waits for. */
-static uint64_t own_cpu_ns(void)
+uint64_t thread_cpu_ns(void)
 {
     struct timespec now;
-    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now) ? 0 : (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- environment ----------------------------------------------------------------------------------------------------------- */
@@ -178,7 +178,7 @@ enum pcere_status child_start(const struct child_setup *setup, struct child *ret
         launch.descriptors[i] = setup->descriptors[i] >= 0 ? setup->descriptors[i] : null;
 
     program_signals_begin(&child.signals);
-    child.before_cpu_ns = own_cpu_ns();
+    child.before_cpu_ns = thread_cpu_ns();
     child.start_ns = clock_ns();
     child.pid = launch_fork(&launch);
     if (child.pid < 0)
@@ -223,7 +223,8 @@ static void child_waited_look(struct child *child)
     siginfo_t info = {0};
     uint64_t waited_ns;
     if (!child->ended && waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->pid && delays_waited(child->pid, child->pid, &waited_ns)) {
-        uint64_t own_ns = own_cpu_ns() - child->before_cpu_ns - child->asleep_cpu_ns;
+        /* Other threads of ours are the nicest there are, and as good as never have a processor that the program waits for. */
+        uint64_t own_ns = thread_cpu_ns() - child->before_cpu_ns - child->asleep_cpu_ns;
         child->waited_ns = waited_ns > own_ns ? waited_ns - own_ns : 0;
     }
 }

@@ -29,6 +29,7 @@ struct child {
 };
 
 uint64_t clock_ns(void);         /* CLOCK_MONOTONIC */
+uint64_t thread_cpu_ns(void);    /* of the calling thread */
 
 /* Will the program have places of ours, since its user says nothing of them? */
 bool child_sets_places(const struct capture_options *options);

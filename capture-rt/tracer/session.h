@@ -173,5 +173,4 @@ void session_settle(struct session *session);
 /* Add a sentence to the result's notes. */
 enum pcere_status capture_note(struct capture_result *result, const char *sentence, struct pcere_error *error);
 
-
 #endif

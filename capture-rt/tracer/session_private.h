@@ -25,7 +25,5 @@ enum pcere_status session_serve(struct session *session, const struct capture_me
 void session_answer(struct session *session, enum capture_answer_type type);
 /* Threads that are held may stay so by as much longer as the program stood still: that is no time that it had. */
 void session_holds_extend(struct session *session, uint64_t stopped_ns);
-/* CPU time of the calling thread. */
-uint64_t session_cpu_ns(void);
 
 #endif

@@ -237,16 +237,9 @@ static bool stop_note(struct session *session, const struct capture_message *mes
     return true;
 }
 
-uint64_t session_cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 void session_answer(struct session *session, enum capture_answer_type type)
 {
-    uint64_t cpu_ns = session_cpu_ns() - session->served_cpu_ns;
+    uint64_t cpu_ns = thread_cpu_ns() - session->served_cpu_ns;
     struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)(cpu_ns / 1000)};
     session->child.asleep_cpu_ns += cpu_ns;
     while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)

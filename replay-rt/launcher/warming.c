@@ -17,8 +17,7 @@
 #define TRIALS_COST_RATIO 0.05            /* other warm-ups are tried until they took so much of the class's time in vivo, */
 #define TRIALS_FAR_NS 100000000.0         /* the same of a class that takes such a share of the program, and comes out too short by CALIBRATE_FAR_RATIO */
 #define TRIALS_FAR_SHARE 0.1
-#define TRIALS_MISSED_RATIO 1.0           /* and in any case until they took so much of what the class would be wrong by, no longer than TRIALS_FAR_NS, where that is such a share of the program */
-#define TRIALS_MISSED_SHARE 0.005
+#define TRIALS_MISSED_SHARE 0.005         /* and in any case until they took what the class would be wrong by, no longer than TRIALS_FAR_NS, where that is such a share of the program */
 #define BESIDE_RUNS 3.0                   /* that calibrating takes at least: not at another number of threads than those asked for where they take longer than that */
 #define WHOLE_RUNS_LEAST 3u              /* that a whole replay takes, warm-up included */
 #define TRIALS_COST_NS 100000000u         /* or, where "auto" was asked for by its name, so long at least */
@@ -393,7 +392,7 @@ static enum pcere_status calibrate(struct warming *warming, uint64_t budget_ns, 
     if (!status && !budget_ns && is_far_and_heavy(warming, &trials[0]))
         most_ns = fmax(most_ns, TRIALS_FAR_NS);
     if (!status && !budget_ns)
-        most_ns = fmax(most_ns, fmin(TRIALS_MISSED_RATIO * missed_ns(warming, &trials[0]), TRIALS_FAR_NS));
+        most_ns = fmax(most_ns, fmin(missed_ns(warming, &trials[0]), TRIALS_FAR_NS));
     enum warmup_kind next;
     while (!status && calibrate_may_try(&warming->subject, trials, count, spent_ns, most_ns) && count < WARMUP_KINDS
            && calibrate_next(&warming->subject, trials, count, &next)) {
