@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 46u
+#define PLAN_VERSION 47u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -380,6 +380,7 @@ struct replay_plan {
     uint32_t parent;                /* the launcher's process, with which the codelet's ends; 0: it goes on alone */
     uint32_t foreign_allocator;     /* 1: sizes do not stand in front of captured heap blocks */
     uint32_t huge_pages;            /* 1: the kernel gives huge pages to all memory that does not say otherwise */
+    uint64_t stack_limit;           /* the launcher's, of stacks (RLIMIT_STACK); RLIM_INFINITY: none. The process may have begun with another one (launcher/spawn.c) */
     uint64_t environment;           /* captured value of environ, or 0 */
     uint64_t ended_ns;              /* as struct store_codelet has it */
     uint32_t made_in_place;         /* 1: the same blocks are to be had at the same addresses, since one thread allocates in both */

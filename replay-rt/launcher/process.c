@@ -1,6 +1,7 @@
 /* replay-rt/launcher/process.c - personality, spawn, watchdog, and what each end of a codelet's process means. */
 #include "replay-rt/launcher/process.h"
 
+#include "core/faults.h"
 #include "replay-rt/launcher/patience.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -36,11 +38,13 @@ static void done_pipe(const struct process *process, int *ret_ends)
 static enum pcere_status process_begin(const struct process *process, int attempt, bool *ret_stood_by, pid_t *ret_child, int *ret_done, struct pcere_error *error)
 {
     int record = -1, done[2];
+    struct rlimit stacks;
     if (process->watcher && process->watcher->open(process->watcher->context, &record, error) != PCERE_OK)
         return error->status;
     done_pipe(process, done);
     process->plan->plan->filler = process->filler_fd < 0 ? 0 : FILLER_DESCRIPTOR;
     process->plan->plan->parent = (uint32_t)getpid();
+    process->plan->plan->stack_limit = getrlimit(RLIMIT_STACK, &stacks) ? RLIM_INFINITY : stacks.rlim_cur;
     process->plan->plan->done = done[1] < 0 ? 0 : DONE_DESCRIPTOR;
     bool emulated = process->processor && process->processor->emulator;
     char plan_path[32], pages_path[32];
@@ -307,6 +311,8 @@ enum pcere_status process_run(const struct process *process, uint64_t *ret_wall_
         pid_t child = 0;
         int done = -1;
         bool stood_by = false;
+        if (!attempt && fault_point("codelets.places"))       /* as if captured addresses were taken */
+            continue;
         plan_file_reset(process->plan);
         struct plan_result *result = &process->plan->plan->result;
         result->marked_ns = clock_ns();

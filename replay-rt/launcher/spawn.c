@@ -1,6 +1,8 @@
 /* replay-rt/launcher/spawn.c - personality, descriptors, posix_spawn. */
 #include "replay-rt/launcher/spawn.h"
 
+#include "core/faults.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,7 +29,7 @@ static int streams_fill(int diagnostics_fd, posix_spawn_file_actions_t *actions)
 }
 
 /* Where the layout may not be chosen, a repeated start would collide again. The kernel puts libraries below the room that the stack may need: another
- * limit moves them. */
+ * limit moves them. The process may read it before it is as it was: plan->stack_limit says what it should have been. */
 static bool stack_limit_move(int attempt, struct rlimit *ret_before)
 {
     if (!attempt || getrlimit(RLIMIT_STACK, ret_before))
@@ -62,7 +64,8 @@ static int layout_spawn(const struct spawn *spawn, const posix_spawn_file_action
     int before = personality(0xffffffff);
     unsigned long wanted = spawn->keep_layout ? (unsigned long)before | ADDR_COMPAT_LAYOUT | ADDR_NO_RANDOMIZE
                                               : ((unsigned long)before | ADDR_COMPAT_LAYOUT) & ~(unsigned long)ADDR_NO_RANDOMIZE;
-    bool changed = before >= 0 && personality(wanted) >= 0, moved = stack_limit_move(spawn->attempt, &limit_before);
+    bool changed = before >= 0 && !fault_point("codelets.layout") && personality(wanted) >= 0;
+    bool moved = (!changed || spawn->keep_layout) && stack_limit_move(spawn->attempt, &limit_before);
     int failure = started(spawn, actions, ret_child);
     if (changed)
         personality((unsigned long)before);

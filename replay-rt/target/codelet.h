@@ -69,6 +69,9 @@ bool pcere_standby_was(void);
  * up. `argv`: as main had it. False: no memory. To be called by the only thread. */
 bool pcere_startup_keep(char **argv, uint64_t stack_end);
 
+/* Stacks, the first one's and those of threads that the region begins, have the plan's limit. */
+void pcere_startup_stacks(const struct codelet *codelet);
+
 /* ---- team.c: the OpenMP team --------------------------------------------------------------------------------------------- */
 
 typedef void team_fn(void *context, uint32_t thread, uint32_t threads);

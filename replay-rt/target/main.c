@@ -117,6 +117,7 @@ int main(int argc, char **argv)
     }
     if (!pcere_plan_open(files[0], files[1], &codelet) || !end_with_parent(&codelet))
         return 2;
+    pcere_startup_stacks(&codelet);
     if (!pcere_standby_was()) {
         if (codelet.plan->places_ours)
             pcere_openmp_processors_free();

@@ -9,9 +9,13 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define STACKS_UNLIMITED_BYTES ((size_t)2 << 20)       /* glibc's, on x86-64 and AArch64 */
 
 struct startup { uint64_t low, high, distance, page_bytes; bool failed; };
 
@@ -76,4 +80,22 @@ bool pcere_startup_keep(char **argv, uint64_t stack_end)
     vectors_move(&startup, (uint64_t *)(copy + before));
     dl_iterate_phdr(object_move, &startup);
     return !startup.failed;
+}
+
+/* The C library took the limit as the size of threads' stacks when this process began; where there is none, it has a size of its own. */
+void pcere_startup_stacks(const struct codelet *codelet)
+{
+    struct rlimit limit;
+    pthread_attr_t attributes;
+    rlim_t wanted = codelet->plan->stack_limit, page = codelet->plan->page_bytes;
+    if (!prlimit(0, RLIMIT_STACK, NULL, &limit) && limit.rlim_cur != wanted) {
+        limit.rlim_cur = wanted;
+        prlimit(0, RLIMIT_STACK, &limit, NULL);
+    }
+    if (pthread_getattr_default_np(&attributes))
+        return;
+    size_t bytes = wanted == RLIM_INFINITY ? STACKS_UNLIMITED_BYTES : (wanted + page - 1) / page * page;
+    if (!pthread_attr_setstacksize(&attributes, bytes))      /* not where it is less than the least */
+        pthread_setattr_default_np(&attributes);
+    pthread_attr_destroy(&attributes);
 }
