@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -137,7 +138,9 @@ static void program_record(const char *directory, const char *program, const cha
     if (trace.failed || recording_make(&options, &recording, &error) != PCERE_OK)
         check_bad(result, 0, trace.failed ? "" : error.hint, "%s", trace.failed ? "no memory" : error.message);
     else if (recording.program_status != 0)
-        check_bad(result, 0, "a small OpenMP program must run with the profiler's library", "the test program failed");
+        check_bad(result, 0, "a small OpenMP program must run with the profiler's library", "the test program %s %d",
+                  WIFSIGNALED(recording.program_status) ? "was ended by signal" : "failed with status",
+                  WIFSIGNALED(recording.program_status) ? WTERMSIG(recording.program_status) : WEXITSTATUS(recording.program_status));
     else
         trace_judge(trace.data, plugin, result);
     if (!trace.failed)
