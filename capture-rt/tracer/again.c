@@ -5,6 +5,7 @@
 #include "capture-rt/tracer/measure.h"
 #include "capture-rt/tracer/undisturbed.h"
 #include "core/program_signals.h"
+#include "core/region_name.h"
 #include "core/text.h"
 
 #include <fcntl.h>
@@ -282,12 +283,12 @@ static enum pcere_status lack_tell(struct session *session, const struct lack *l
         text_addf(&text, "the program was killed by signal %d (%s), which another run may not be", WTERMSIG(run->program_status), strsignal(WTERMSIG(run->program_status)));
     if (lack->worth_codelets) {
         double percent = percent_of(lack->run_ns, run->wall_ns);
-        char part[64] = "inside others";
+        char part[64] = "inside others", name[REGION_NAME_BYTES];
         if (lack->run_ns)
             snprintf(part, sizeof part, "%.*g %% of the run", percent < 99.5 ? 2 : 4, percent);
         text_addf(&text, "%s%zu class%s of invocations (%s, the first in %s) had no captured member when the program ended: how long an "
                   "invocation takes was not to be foretold there, or stops cost too much", text.length ? "; " : "", lack->missing, lack->missing == 1 ? "" : "es",
-                  part, session->manifest.regions[lack->region].name);
+                  part, region_name_shorten(session->manifest.regions[lack->region].name, name));
     }
     if (lack->uncertain)
         text_addf(&text, "%sstops may have changed times by %.2g %% of the run", text.length ? "; " : "", percent_of(run->uncertain_ns, run->wall_ns));
