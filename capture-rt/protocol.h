@@ -23,7 +23,7 @@
 #endif
 
 #define CAPTURE_MAGIC 0x3145524543504c43u
-#define CAPTURE_VERSION 33u
+#define CAPTURE_VERSION 34u
 #define CAPTURE_LOCALE_BYTES 1024u
 #define CAPTURE_MEMORY_STREAMS 64u
 #define CAPTURE_ENVIRONMENT "PCERE_CAPTURE"     /* "LOG,SOCKET": descriptor numbers; SOCKET is -1 in a timing run */
@@ -350,6 +350,8 @@ struct capture_log {
     uint64_t threads_dropped;   /* threads that no state was left for: their regions are not seen */
     uint64_t stall_ns;          /* time spent stopped, all stops together, as the program saw it */
     uint64_t stall_ns_last;
+    uint64_t stall_waited_ns;   /* of stall_ns, how long the initial thread waited for a processor, about */
+    uint64_t released_ns;       /* CLOCK_MONOTONIC: when the tracer let the program go on last */
     uint64_t probing_ns;        /* outside regions, on the initial thread: what choosing and timing long invocations took, without stops */
     uint64_t stops;             /* begun */
     uint64_t copies_made;       /* copies that were asked for, and are there, or have failed */

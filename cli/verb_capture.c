@@ -65,7 +65,7 @@ static bool is_bound_by_us(const struct capture_run *run)
 
 static void busy_note(struct cli *cli, const struct capture_result *result)
 {
-    uint64_t waited_ns = busy_ns(result), wall_ns = result->timing.wall_ns;
+    uint64_t waited_ns = busy_ns(result), wall_ns = result->timing.as_run_ns;
     char waited[UNITS_TEXT_BYTES], wall[UNITS_TEXT_BYTES];
     if (waited_ns && (double)waited_ns >= BUSY_RATIO * (double)wall_ns)
         cli_note(cli, "the program waited %s for a processor that other work had, in a run of %s: times in vivo may be longer than without that work, and some classes of invocations its doing; capture again with nothing else running%s",

@@ -283,7 +283,10 @@ bool target_stop(struct target_state *state, struct capture_message *message)
         state->socket = -1;     /* left open: the number may be another file's by now */
     target_timers_go(&state->timers, at_begin && answer == CAPTURE_ANSWER_GO);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    state->log->stall_ns_last = target_clock_ns() - begin_ns;
+    uint64_t end_ns = target_clock_ns(), released_ns = __atomic_load_n(&state->log->released_ns, __ATOMIC_RELAXED);
+    if (released_ns > begin_ns && released_ns < end_ns)
+        __atomic_fetch_add(&state->log->stall_waited_ns, end_ns - released_ns, __ATOMIC_RELAXED);
+    state->log->stall_ns_last = end_ns - begin_ns;
     __atomic_fetch_add(&state->log->stall_ns, state->log->stall_ns_last, __ATOMIC_RELAXED);
     errno = error;
     return answer == CAPTURE_ANSWER_GO;

@@ -389,9 +389,11 @@ enum pcere_status shared_log_read(struct shared_log *log, struct child *child, c
         capture_run_done(&run);
         return status;
     }
+    run.waited_ns -= log->log->stall_waited_ns < run.waited_ns ? log->log->stall_waited_ns : run.waited_ns;
     run.wall_ns -= log->log->stall_ns < run.wall_ns ? log->log->stall_ns : run.wall_ns;
     run.probing_ns = log->log->probing_ns < run.wall_ns ? log->log->probing_ns : run.wall_ns;
     run.wall_ns -= run.probing_ns;
+    run.as_run_ns = run.wall_ns;
     run.serial_ns = serial_of(&run);
     run.environment = child->environment;
     child->environment = NULL;

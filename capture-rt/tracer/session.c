@@ -220,6 +220,8 @@ static void session_watch(struct session *session)
         stall_note(session);
         uint64_t begin_ns = clock_ns();
         session->served_cpu_ns = thread_cpu_ns();
+        if (!delays_waited(session->child.pid, session->child.pid, &session->served_waited_ns))
+            session->served_waited_ns = UINT64_MAX;
         enum pcere_status status = session_serve(session, &message, tracking, &error);
         session_holds_extend(session, clock_ns() - begin_ns);
         if (status != PCERE_OK)

@@ -73,7 +73,8 @@ struct session {
     struct kept *kept;               /* captured invocations that have ended, of all runs */
     size_t kept_count, kept_capacity;
     size_t planned_stops;
-    uint64_t served_cpu_ns;          /* this thread's CPU time when the message came that is served */
+    uint64_t served_cpu_ns;          /* this thread's CPU time when the message came that is served; */
+    uint64_t served_waited_ns;       /* and how long the program's initial thread had waited for a processor */
     uint64_t earlier_stalls_ns;      /* of an earlier run */
     bool choosing;                   /* the program itself finds what is worth a stop */
     bool second;                     /* it runs again after a choosing run: whom its codelets represent is known at its end */

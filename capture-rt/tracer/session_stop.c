@@ -237,11 +237,21 @@ static bool stop_note(struct session *session, const struct capture_message *mes
     return true;
 }
 
+/* What passes from now until the program goes on, it waits for a processor. */
+static void released_note(const struct session *session)
+{
+    __atomic_store_n(&session->log.log->released_ns, clock_ns(), __ATOMIC_RELAXED);
+}
+
 void session_answer(struct session *session, enum capture_answer_type type)
 {
     uint64_t cpu_ns = thread_cpu_ns() - session->served_cpu_ns;
     struct capture_answer answer = {.type = type, .cpu_us = (uint32_t)(cpu_ns / 1000)};
+    uint64_t waited_ns;
     session->child.asleep_cpu_ns += cpu_ns;
+    if (delays_waited(session->child.pid, session->child.pid, &waited_ns) && waited_ns > session->served_waited_ns)
+        __atomic_fetch_add(&session->log.log->stall_waited_ns, waited_ns - session->served_waited_ns, __ATOMIC_RELAXED);
+    released_note(session);
     while (send(session->socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR)
         ;
     session->answered_ns = clock_ns();
@@ -390,6 +400,7 @@ static enum pcere_status frozen(struct session *session, const struct capture_me
 static void thawed(struct session *session)
 {
     others_pause(session, false);
+    released_note(session);
     freeze_release(&session->freeze);
 }
 
