@@ -345,13 +345,19 @@ struct store_codelet {
 
 void store_codelet_done(struct store_codelet *codelet);
 
+/* The team that it had in the capture. */
+static inline uint32_t store_codelet_captured_team(const struct store_codelet *codelet)
+{
+    return codelet->num_threads ? (uint32_t)llabs(codelet->num_threads) : codelet->capture_threads;
+}
+
 /* The team that the program itself asked for by a num_threads clause or omp_set_num_threads, told by its being a number in the source, or another one than the
  * capture's threads: a replay gives it as many whatever is asked. 0: as many as are asked. */
 static inline uint32_t store_codelet_team(const struct store_codelet *codelet, uint32_t capture_threads)
 {
+    uint32_t own = store_codelet_captured_team(codelet);
     if (codelet->num_threads < 0)
-        return (uint32_t)-(int64_t)codelet->num_threads;
-    uint32_t own = codelet->num_threads > 0 ? (uint32_t)codelet->num_threads : codelet->capture_threads;
+        return own;
     return own && capture_threads && own != capture_threads ? own : 0;
 }
 

@@ -187,7 +187,7 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     const char *sized = work->target->region->thread_sized;
     char holds[STORE_HOLDS_BYTES];
     if (!status && sized)
-        status = export_limit(work, error, "it holds for %s, as in the capture: %s", store_region_holds(holds, work->target->region, codelet->capture_threads), sized);
+        status = export_limit(work, error, "it holds for %s, as in the capture: %s", store_region_holds(holds, work->target->region, store_codelet_captured_team(codelet)), sized);
     if (!status && codelet->num_threads)
         status = export_limit(work, error, "the construct asks for %d thread%s (num_threads); here THREADS decides", abs(codelet->num_threads), abs(codelet->num_threads) == 1 ? "" : "s");
     if (!status && codelet->does_io && codelet->has_after)

@@ -269,16 +269,17 @@ static void libraries_write(const struct export_work *work, struct text *out)
 static enum pcere_status header_write(const struct export_work *work, struct pcere_error *error)
 {
     const struct store_codelet *codelet = &work->codelet;
+    uint32_t team = store_codelet_captured_team(codelet);
     struct text out = {0};
     text_add(&out, "/* region.h - numbers and names of this region; written by pcere export. */\n#ifndef REGION_H\n#define REGION_H\n\n"
                    "#include <stdint.h>\n\n#define REGION ");
     quoted_add(&out, codelet->region);
-    text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* of the program while it was captured */\n",
-              codelet->invocation, codelet->capture_threads);
+    text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* that it had while it was captured */\n",
+              codelet->invocation, team);
     uint32_t turns = store_region_turns(work->target->region);
     if (turns)
-        text_addf(&out, "#define THREADS_%s %" PRIu32 "    /* it goes another way from %" PRIu32 " threads on */\n", codelet->capture_threads < turns ? "MOST" : "LEAST",
-                  codelet->capture_threads < turns ? turns - 1 : turns, turns);
+        text_addf(&out, "#define THREADS_%s %" PRIu32 "    /* it goes another way from %" PRIu32 " threads on */\n", team < turns ? "MOST" : "LEAST",
+                  team < turns ? turns - 1 : turns, turns);
     else if (work->target->region->thread_sized)
         text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
     if (store_region_is_exact(work->target->region))

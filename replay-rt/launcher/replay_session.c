@@ -283,11 +283,12 @@ enum pcere_status replay_threads_check(const struct replay_target *target, const
                                        struct pcere_error *error)
 {
     const struct store_region *region = target->region;
+    uint32_t captured = store_codelet_captured_team(codelet);
     char holds[STORE_HOLDS_BYTES];
-    if (store_region_takes(region, codelet->capture_threads, threads))
+    if (store_region_takes(region, captured, threads))
         return PCERE_OK;
-    return pcere_fail(error, PCERE_NO, 0, threads > codelet->capture_threads ? "capture it with more threads: pcere capture --threads N" : "capture it with fewer threads: pcere capture --threads N",
-                      "%s holds for %s, since it uses %s", region->name, store_region_holds(holds, region, codelet->capture_threads), region->thread_sized);
+    return pcere_fail(error, PCERE_NO, 0, threads > captured ? "capture it with more threads: pcere capture --threads N" : "capture it with fewer threads: pcere capture --threads N",
+                      "%s holds for %s, since it uses %s", region->name, store_region_holds(holds, region, captured), region->thread_sized);
 }
 
 bool replay_starts_take(struct replay_session *session, uint32_t threads)

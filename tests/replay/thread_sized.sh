@@ -578,4 +578,35 @@ holds "and calls none too many" test "$(grep -cE 'cannot run with|MISSING with 4
 run "$PCERE" verify --json --threads 1 sets.pcere
 holds "its threads add in any order, whatever is asked: a bound for rounding" jq -e 'all(.codelets[]; .bound_ratio > 0)' .out
 
+# The same where the region's clause says how many.
+cat >asks.c <<'END'
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **arguments)
+{
+    int threads = count > 1 ? atoi(arguments[1]) : 2;
+    double *parts = calloc(threads, 64), sum = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        double own = 0;
+#pragma omp for
+        for (int i = 0; i < 400000; i++)
+            own += i;
+        parts[omp_get_thread_num() * 8] = own;
+    }
+    for (int i = 0; i < threads; i++)
+        sum += parts[i * 8];
+    puts(sum == 400000.0 * 399999 / 2 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" asks.c -o asks || exit 1
+captured asks --force
+run "$PCERE" verify --threads 1,2,4 --json asks.pcere
+holds "a team that a clause asks for has room in the program, whatever is asked of a replay" jq -e '[.codelets[] | .identical] == [true, true, true]' .out
+run "$PCERE" export asks.pcere main -o asks.out
+run make -s -C asks.out check
+says "and exported it has as many by itself" 0 out '^check: identical'
+
 finish
