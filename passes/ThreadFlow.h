@@ -9,7 +9,7 @@
 //   Threads.cpp      what regions do with it                ThreadOwn.cpp       memory that each thread made for itself
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
-//   ThreadWays.cpp    another way for more threads
+//   ThreadPieces.cpp  as many pieces of work as threads    ThreadWays.cpp    another way for more threads
 //   ThreadTargets.cpp  which function a call through a table enters
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
@@ -57,6 +57,12 @@ bool comparesTicket(const llvm::ICmpInst &Compare);
 bool usesStandardBarrier(const llvm::CallBase &Call);
 bool makesStandardBarrier(const llvm::CallBase &Call);
 bool isInStandardBarrier(const llvm::Instruction &I);
+
+/// A worksharing loop, or a taskloop that says how many tasks it has.
+bool isShared(const llvm::CallBase &Call);
+
+/// A region's own function, or the one that has all of it where nothing was optimised.
+bool eachThreadRuns(const llvm::Function &F);
 
 /// The C++ library's own, where it counts who waits.
 bool isInStandardWait(const llvm::Instruction &I);
@@ -207,6 +213,15 @@ private:
   void addWays(llvm::MapVector<unsigned, Way> &Ways, const Seen &At, const Copy *Of, uint64_t From);
   void findWays();
 
+  // ThreadPieces.cpp
+  const Copy *copyFromBefore(const Copies &Of, unsigned In, const llvm::Value *V);
+  bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
+  Copies copiesOfParts(const Copies &Counts, Shapes &Of);
+  std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
+  std::string reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
+  std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts, Shapes &Of);
+  void findPieces();
+
   // ThreadBarriers.cpp
   bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);
   void findBarriers();
@@ -247,8 +262,10 @@ private:
   llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  std::vector<Seen> Shared, Divisions, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
+  llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes that have a constant, too: a parameter, or what a local variable holds
+  llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 4>> Into; ///< edges by the class that they enter
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

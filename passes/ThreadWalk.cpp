@@ -96,10 +96,19 @@ void ThreadFlow::address(const GetElementPtrInst &I) {
     unify(node(I.getPointerOperand()), node(&I));
 }
 
+/// A constant that no variable begins with before it is given a count.
+static bool isOtherNumber(const Value *V) {
+  auto *Number = dyn_cast<ConstantInt>(V);
+  return Number && !Number->isZero() && !Number->isOne() && !Number->isMinusOne();
+}
+
 void ThreadFlow::callArguments(const CallBase &Call, unsigned From, unsigned Callee, unsigned To) {
   const Function &F = *Instances[Callee].F;
   for (unsigned A = From; A < Call.arg_size() && To < F.arg_size(); ++A, ++To)
-    flow(Call.getArgOperand(A), nodeIn(Callee, F.getArg(To)), F.getArg(To)->getType()->isPointerTy(), /*Copy=*/true);
+    if (isOtherNumber(Call.getArgOperand(A)))
+      GivenConstants.insert(nodeIn(Callee, F.getArg(To)));
+    else
+      flow(Call.getArgOperand(A), nodeIn(Callee, F.getArg(To)), F.getArg(To)->getType()->isPointerTy(), /*Copy=*/true);
 }
 
 bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
@@ -114,6 +123,8 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
     flow(Call.getArgOperand(2), node(&Call), true, false);
   } else if (asksForThreadCount(Call) || readsThreadVariable(Call) || setsOfProcessors(Call)) {
     Sources.push_back({Here, &Call});
+  } else if (isShared(Call)) {
+    Shared.push_back({Here, &Call});
   } else if (asksForThreadNumber(Name)) {
     Numbers.push_back({Here, &Call});
   } else if (Name == "pthread_barrier_init" && Call.arg_size() == 3) {
@@ -186,6 +197,8 @@ bool ThreadFlow::partition(const Instruction &I) {
   const Value *A = I.getOperand(First), *B = I.getOperand(First + 1);
   if (carriesNothing(B) || (carriesNothing(A) && !Quotient))
     return false;
+  if (Quotient)
+    Divisions.push_back({Here, &I});
   if (!carriesNothing(A))
     Edges.push_back({node(A), node(&I), nullptr, Quotient ? Edge::Quotient : Product ? Edge::Product : Edge::Choice, node(B), Here});
   Edges.push_back({node(B), node(&I), nullptr, Quotient ? Edge::Divisor : Product ? Edge::Product : Edge::Choice, carriesNothing(A) ? 0 : node(A), Here});
@@ -252,10 +265,9 @@ static bool isShared(const Value &At) {
   });
 }
 
-/// A region's own function, or the one that has all of it where nothing was optimised.
-static bool eachThreadRuns(const Function &F) {
+bool eachThreadRuns(const Function &F) {
   auto *Call = F.hasOneUse() ? dyn_cast<CallBase>(*F.user_begin()) : nullptr;
-  return hasSite(F) || (Call && hasSite(*Call->getFunction()));
+  return hasSite(F) || (Call && Call->isCallee(&*F.use_begin()) && hasSite(*Call->getFunction()));
 }
 
 /// A shared variable that a region itself sets before it reads it has not what it had before the region. \p Set: all that the region's function stores there.
@@ -305,6 +317,8 @@ void ThreadFlow::instruction(const Instruction &I) {
     else
       edge(Content, node(&I), true);
   } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
+    if (isa<AllocaInst>(Store->getPointerOperand()) && isOtherNumber(Store->getValueOperand()))
+      GivenConstants.insert(content(node(Store->getPointerOperand())));
     if (!carriesNothing(Store->getPointerOperand()))
       flow(Store->getValueOperand(), content(node(Store->getPointerOperand())), true, true);
   } else if (auto *Address = dyn_cast<GetElementPtrInst>(&I)) {

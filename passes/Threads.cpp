@@ -162,6 +162,7 @@ void ThreadFlow::followCounts() {
       changed(N);
   settle();
   findReasons();
+  findPieces();
   findBarriers();
 }
 

@@ -36,13 +36,13 @@ for flags in -O0 -O2 -O3; do
     says "$flags: the others run with more" 0
 done
 
-# Work that was shared out for as many threads, in tables as well: fewer would leave some of it. Not: what any team may take, sets itself, or draws numbers from.
+# Work that was shared out for as many threads, in tables as well: fewer would leave some of it. Not: what a team helps itself to, sets itself, or draws numbers from.
 for flags in -O0 -O2 -O3; do
     program parts thread_parts.c
     captured parts --force --threads 2
     run "$PCERE" regions --json parts.pcere
     exact="by_a_table by_parts_that_were_made by_remainders from_one_to_the_next in_turn"
-    most="divided_scratch pointers_of_a_table"
+    most="divided_scratch parts_for_any_team pointers_of_a_table"
     [ "$flags" != -O0 ] || exact=${exact/by_parts_that_were_made /} most="by_parts_that_were_made $most" # one is copied whole there
     named() { json "[.regions[] | select(.thread_sized | . and (test(\"^a division of the work by \") == $1)) | .function] | sort | join(\" \")"; }
     is "$flags: work that was shared out before the region is flagged" "$(named true)" "$exact"
@@ -54,10 +54,25 @@ for flags in -O0 -O2 -O3; do
     says "$flags: pointers that were made for each are not there for more" 1 err 'holds for at most 2 threads.*set at thread_parts.c:[0-9]+'
     run "$PCERE" replay --repeat 1 --threads 1 parts.pcere pointers_of_a_table divided_scratch
     says "$flags: fewer have enough" 0
-    run "$PCERE" verify --threads 1,4 parts.pcere parts_for_any_team
-    says "$flags: what takes any part runs, and is right" 0
+    run "$PCERE" verify --threads 1 parts.pcere parts_for_any_team
+    says "$flags: what takes any part runs with fewer, and is right" 0
     run "$PCERE" replay --repeat 1 --threads 1,4 parts.pcere draws helps_others sets_its_own sums_that_begin_with_zero
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
+done
+
+# As many pieces of work as there were threads: others find none. Not: several for each, the team's own, and functions for any number.
+for flags in -O0 -O2 -O3; do
+    program pieces thread_pieces.c
+    captured pieces --force --threads 2
+    run "$PCERE" regions --json pieces.pcere
+    holds "$flags: pieces, tasks and chunks for the threads from before the region are flagged, and each thread's share; nothing else" \
+        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "chunks_divided piece_for_each share_for_each task_for_each taskloop_of_as_many"
+    run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' '*task*' '*chunks_divided*' --threads 1
+    says "$flags: fewer threads take several" 0
+    run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' --threads 4
+    says "$flags: more would find none" 1 err 'holds for at most 2 threads, since it uses work in as many pieces as there were threads before the region .omp_get_max_threads at thread_pieces.c:[0-9]*, shared out at'
+    run "$PCERE" replay --repeat 1 pieces.pcere '*share_for_each*' --threads 1
+    says "$flags: each thread's share is one for as many" 1 err 'holds for exactly 2 threads'
 done
 
 # Room for the threads that a program decides on, by doubling, cases, the highest number or a set of processors. Not: grains that it chooses by how many there are, and steps of a tree.

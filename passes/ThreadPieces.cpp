@@ -1,0 +1,222 @@
+//===- passes/ThreadPieces.cpp - regions with as many pieces of work as there were threads before them -------------------------------===//
+//
+//   threads = omp_get_max_threads()     region: omp for (t = 0; t < threads; t++) piece(t), or a task for each, or taskloop num_tasks(threads)
+//   chunk = n / threads                 region: omp for schedule(static, chunk)
+//   own = n / threads                   region: by each thread, for (i = 0; i < own; i++)
+//
+// Further threads find none; in the last, all do as much as each did, so that fewer leave some. Only the count itself, copied, and what was divided by it: of several pieces for each thread, further threads
+// find theirs. Not where a function that has its region for any number, sometimes a count, is given others as well.
+//
+//===------------------------------------------------------------------------------------------------------------------------===//
+
+#include "ThreadCalls.h"
+#include "ThreadFlow.h"
+
+#include "include/pcere/rt_abi.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
+
+using namespace llvm;
+
+namespace pcere {
+
+/// Of a worksharing loop: where its last iteration stands, or its number; its chunk; or null.
+static std::pair<const Value *, const Value *> sharedLoop(const CallBase &Call) {
+  StringRef Name = calleeName(Call);
+  if ((Name.starts_with("__kmpc_for_static_init_") || Name.starts_with("__kmpc_dist_for_static_init_")) && Call.arg_size() >= 9)
+    return {Call.getArgOperand(5), Call.getArgOperand(Call.arg_size() - 1)};
+  if (Name.starts_with("__kmpc_dispatch_init_") && Call.arg_size() >= 7)
+    return {Call.getArgOperand(4), Call.getArgOperand(6)};
+  return {nullptr, nullptr};
+}
+
+/// How many tasks a taskloop is to have, or null.
+static const Value *tasksOfLoop(const CallBase &Call) {
+  static constexpr unsigned Kind = 8;
+  static constexpr uint64_t NumTasks = 2;
+  if (!calleeName(Call).starts_with("__kmpc_taskloop") || Call.arg_size() < Kind + 2)
+    return nullptr;
+  auto *How = dyn_cast<ConstantInt>(Call.getArgOperand(Kind));
+  return How && How->equalsInt(NumTasks) ? Call.getArgOperand(Kind + 1) : nullptr;
+}
+
+bool isShared(const CallBase &Call) { return sharedLoop(Call).first || tasksOfLoop(Call); }
+
+/// Without what is added to it, or the division by a step of one; what a local variable is given once is the same.
+static const Value *plain(const Value *V) {
+  static constexpr unsigned StepsMost = 12;
+  for (unsigned Step = 0; Step < StepsMost; ++Step) {
+    auto *Load = dyn_cast<LoadInst>(V);
+    auto *Local = Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : nullptr;
+    auto *Computed = dyn_cast<BinaryOperator>(V);
+    auto *Number = Computed ? dyn_cast<ConstantInt>(Computed->getOperand(1)) : nullptr;
+    unsigned Code = Computed ? Computed->getOpcode() : 0;
+    const Value *Before = nullptr;
+    if (isa<CastInst>(V) || isa<FreezeInst>(V))
+      Before = cast<Instruction>(V)->getOperand(0);
+    else if (Number && (Code == Instruction::Add || Code == Instruction::Sub || (Number->isOne() && (Code == Instruction::SDiv || Code == Instruction::UDiv))))
+      Before = Computed->getOperand(0);
+    else if (Local)
+      Before = onlyValue(*Local);
+    if (!Before)
+      return V;
+    V = Before;
+  }
+  return V;
+}
+
+const ThreadFlow::Copy *ThreadFlow::copyFromBefore(const Copies &Of, unsigned In, const Value *V) {
+  V = plain(V);
+  auto Slot = carriesNothing(V) ? Of.end() : Of.find(find(nodeIn(In, V)));
+  BitVector Own = owners(Instances[In]);
+  Own.reset(0);
+  return Slot != Of.end() && Slot->second.By.anyCommon(others(In)) && !Slot->second.By.anyCommon(Own) ? &Slot->second : nullptr;
+}
+
+/// Whether nothing else than these copies comes to where \p V is from, from calls with other numbers as well.
+bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
+  DenseSet<unsigned> Constants;
+  for (unsigned N : GivenConstants)
+    Constants.insert(find(N));
+  SetVector<unsigned> Back;
+  Back.insert(find(nodeIn(In, plain(V))));
+  for (size_t K = 0; K < Back.size(); ++K) {
+    if (Constants.count(Back[K]))
+      return false;
+    for (unsigned E : Into.lookup(Back[K])) {
+      unsigned From = find(Edges[E].From);
+      Edge::Way How = Edges[E].How;
+      if (How == Edge::Decided || How == Edge::Quotient || How == Edge::Divisor || From == Back[K])
+        continue;
+      if (!Of.count(From))
+        return false;
+      Back.insert(From);
+    }
+  }
+  return true;
+}
+
+/// Is it another one in each turn of a loop around it?
+static bool varies(const Value &V, const Loop &L, unsigned Depth = 0) {
+  static constexpr unsigned DepthMost = 8;
+  auto *I = dyn_cast<Instruction>(&V);
+  if (!I || !L.contains(I) || isa<CallBase>(I))
+    return false;
+  if (Depth == DepthMost || (isa<PHINode>(I) && I->getParent() == L.getHeader()))
+    return true;
+  if (auto *Load = dyn_cast<LoadInst>(I)) {
+    auto *Local = dyn_cast<AllocaInst>(Load->getPointerOperand());
+    return Local && any_of(Local->users(), [&](const User *U) { return isa<StoreInst>(U) && L.contains(cast<StoreInst>(U)); });
+  }
+  return any_of(I->operands(), [&](const Use &U) { return varies(*U, L, Depth + 1); });
+}
+
+static bool variesInLoops(const Instruction &Division, Shapes &Of) {
+  for (const Loop *L = Of.of(*Division.getFunction()).Loops.getLoopFor(Division.getParent()); L; L = L->getParentLoop())
+    if (varies(*Division.getOperand(0), *L))
+      return true;
+  return false;
+}
+
+/// What was divided by a count, the same for each thread: where one of them begins or ends is divided as well.
+ThreadFlow::Copies ThreadFlow::copiesOfParts(const Copies &Counts, Shapes &Of) {
+  Copies All;
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Divisions) {
+    const Facts *Whole = carriesNothing(I->getOperand(0)) ? nullptr : known(nodeIn(In, I->getOperand(0)));
+    bool InRegion = owners(Instances[In]).find_next(0) > 0;
+    if ((Whole && Whole->Number) || (InRegion && !eachThreadRuns(*I->getFunction())) || variesInLoops(*I, Of))
+      continue;
+    const Value *By = plain(I->getOperand(1));
+    auto Slot = carriesNothing(By) ? Counts.end() : Counts.find(find(nodeIn(In, By)));
+    if (Slot != Counts.end())
+      addCopy(All, Next, find(nodeIn(In, I)), Slot->second);
+  }
+  followCopies(All, Next);
+  return All;
+}
+
+/// Does the loop that ends by \p End make a task in each turn?
+static bool makesTasks(const Instruction &End, Shapes &Of) {
+  const Loop *L = Of.of(*End.getFunction()).Loops.getLoopFor(End.getParent());
+  return L && any_of(L->blocks(), [&](const BasicBlock *Block) {
+           return any_of(*Block, [](const Instruction &I) {
+             auto *Call = dyn_cast<CallBase>(&I);
+             return Call && calleeName(*Call) == "__kmpc_omp_task_alloc";
+           });
+         });
+}
+
+/// Whether each thread of a region comes to \p At, and not for a construct that shares out what it does.
+static bool eachThreadComes(const Instruction &At, Shapes &Of) {
+  static constexpr StringLiteral Sharing[] = {"__kmpc_for_static_init", "__kmpc_dist_for_static_init", "__kmpc_dispatch_init", "__kmpc_single", "__kmpc_master", "__kmpc_masked"};
+  const Function &F = *At.getFunction();
+  return eachThreadRuns(F) && none_of(instructions(F), [&](const Instruction &I) {
+           auto *Call = dyn_cast<CallBase>(&I);
+           StringRef Name = Call ? calleeName(*Call) : StringRef();
+           return Call && any_of(Sharing, [&](StringRef Begin) { return Name.starts_with(Begin); }) && Of.of(F).Tree.dominates(Call, &At);
+         });
+}
+
+/// Why a region that has \p At holds for no more threads, since \p Number is a count, or a part, from before it; or "".
+std::string ThreadFlow::reasonOfPieces(const Seen &At, const Value *Number, const Copies &Counts, StringRef What) {
+  const Copy *Of = copyFromBefore(Counts, At.In, Number);
+  return Of && isAlways(Counts, At.In, Number) ? (What + " before the region (" + asked(Of->Asked) + ", shared out" + place(At.I) + ")").str() : "";
+}
+
+static constexpr StringLiteral Pieces = "work in as many pieces as there were threads", Chunks = "chunks of the work divided by the threads";
+
+std::string ThreadFlow::reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts) {
+  auto &Call = *cast<CallBase>(At.I);
+  if (const Value *Tasks = tasksOfLoop(Call))
+    return reasonOfPieces(At, Tasks, Counts, Pieces);
+  auto [Last, Chunk] = sharedLoop(Call);
+  std::string Reason = Last->getType()->isPointerTy() ? "" : reasonOfPieces(At, Last, Counts, Pieces);
+  if (isa<AllocaInst>(Last))
+    for (const User *U : Last->users())
+      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == Last && Reason.empty())
+        Reason = reasonOfPieces(At, Store->getValueOperand(), Counts, Pieces);
+  return Reason.empty() ? reasonOfPieces(At, Chunk, Parts, Chunks) : Reason;
+}
+
+std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts, Shapes &Of) {
+  Purposes Purpose(Of);
+  std::string Reason;
+  for (const Use &U : At.I->operands()) {
+    const Copy *Count = copyFromBefore(Counts, At.In, U), *Part = copyFromBefore(Parts, At.In, U);
+    if (!Reason.empty() || (!Count && !Part) || !Purpose.endsLoop(*At.I))
+      continue;
+    if (Count && makesTasks(*At.I, Of))
+      Reason = reasonOfPieces(At, U, Counts, Pieces);
+    else if (Part && eachThreadComes(*At.I, Of))
+      Reason = reasonOfPieces(At, U, Parts, PCERE_THREADS_DIVISION "a thread count from");
+  }
+  return Reason;
+}
+
+/// Where a region's code is looked at for several callers, all of them must have it so.
+void ThreadFlow::findPieces() {
+  for (unsigned E = 0; E < Edges.size(); ++E)
+    if (!Edges[E].Allocation)
+      Into[find(Edges[E].To)].push_back(E);
+  Shapes Of;
+  Copies Counts = copiesOfCounts(), Parts = copiesOfParts(Counts, Of);
+  MapVector<std::pair<const Instruction *, unsigned>, std::string> Reasons; // by region
+  auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {
+    for (unsigned Owner : owners(Instances[At.In]).set_bits()) {
+      auto [Slot, New] = Reasons.insert({{At.I, Owner}, ""});
+      if (New || !Slot->second.empty())
+        Slot->second = ReasonOf();
+    }
+  };
+  for (const Seen &At : Shared)
+    Add(At, [&] { return reasonOfShared(At, Counts, Parts); });
+  for (const Seen &At : InRegions)
+    Add(At, [&] { return reasonOfLoop(At, Counts, Parts, Of); });
+  for (auto &[Key, Reason] : Reasons)
+    if (!Reason.empty())
+      flag(Alone[Key.second], Reason);
+}
+
+} // namespace pcere

@@ -1,0 +1,131 @@
+/* thread_pieces.c - regions with as many pieces of work as there were threads before them, and such with work for any number. */
+#include <omp.h>
+#include <stdio.h>
+
+enum { N = 40000 };
+static double data[N];
+static long done;
+
+static void work(long from, long to)
+{
+    for (long i = from; i < to; i++)
+        data[i] += i % 7;
+}
+
+/* ---- for no more threads ---------------------------------------------------------------------------------------------------- */
+
+static void piece_for_each(void)
+{
+    int threads = omp_get_max_threads();
+#pragma omp parallel for schedule(static, 1)
+    for (int t = 0; t < threads; t++)
+        work((long)N * t / threads, (long)N * (t + 1) / threads);
+}
+
+static void task_for_each(void)
+{
+    int threads = omp_get_max_threads();
+#pragma omp parallel
+#pragma omp single
+    for (int t = 0; t < threads; t++)
+#pragma omp task firstprivate(t)
+        work((long)N * t / threads, (long)N * (t + 1) / threads);
+}
+
+static void taskloop_of_as_many(void)
+{
+    int threads = omp_get_max_threads();
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskloop num_tasks(threads)
+    for (int i = 0; i < N; i++)
+        data[i] += i % 7;
+}
+
+static void chunks_divided(void)
+{
+    int chunk = (N + omp_get_max_threads() - 1) / omp_get_max_threads();
+#pragma omp parallel for schedule(static, chunk)
+    for (int i = 0; i < N; i++)
+        data[i] += i % 7;
+}
+
+/* ---- nor for fewer ---------------------------------------------------------------------------------------------------------- */
+
+static void share_for_each(void)
+{
+    long share = N / omp_get_max_threads(), sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    for (long i = 0; i < share; i++)
+        sum += (i * 2654435761u) >> 7 & 1;
+    done += sum;
+}
+
+/* ---- for any number --------------------------------------------------------------------------------------------------------- */
+
+static void several_for_each(void)
+{
+    int pieces = 8 * omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic)
+    for (int t = 0; t < pieces; t++)
+        work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
+static void asked_inside(void)
+{
+    long sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        int threads = omp_get_num_threads();
+        long share = N / threads;
+#pragma omp for
+        for (int t = 0; t < threads; t++)
+            work((long)N * t / threads, (long)N * (t + 1) / threads);
+        for (long i = 0; i < share; i++)
+            sum += (i * 2654435761u) >> 7 & 1;
+    }
+    done += sum;
+}
+
+__attribute__((noinline)) static void for_any_number(int count, double add)
+{
+#pragma omp parallel for
+    for (int i = 0; i < count; i++)
+        data[i] += add;
+}
+
+static void small_chunks(void)
+{
+    int chunk = N / (16 * omp_get_max_threads());
+#pragma omp parallel for schedule(dynamic, chunk)
+    for (int i = 0; i < N; i++)
+        data[i] += i % 7;
+}
+
+static void blocks_inside(void)
+{
+    int block = N / 100 / omp_get_max_threads();
+#pragma omp parallel for
+    for (int row = 0; row < 100; row++)
+        for (int i = 0; i < block; i++)
+            data[row * (N / 100) + i] += i % 7;
+}
+
+int main(void)
+{
+    for (int step = 0; step < 3; step++) {
+        piece_for_each();
+        task_for_each();
+        taskloop_of_as_many();
+        chunks_divided();
+        share_for_each();
+        several_for_each();
+        asked_inside();
+        for_any_number(omp_get_max_threads(), 1);
+        for_any_number(N, 0);
+        small_chunks();
+        blocks_inside();
+    }
+    puts(data[6] > 0 && done > 0 ? "PASS" : "FAIL");
+    return 0;
+}
