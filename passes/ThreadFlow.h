@@ -215,6 +215,7 @@ private:
 
   // ThreadPieces.cpp
   const Copy *copyFromBefore(const Copies &Of, unsigned In, const llvm::Value *V);
+  void addTeamCopies(Copies &All);
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
   Copies copiesOfParts(const Copies &Counts, Shapes &Of);
   std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
@@ -266,6 +267,7 @@ private:
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes that have a constant, too: a parameter, or what a local variable holds
   llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 4>> Into; ///< edges by the class that they enter
+  llvm::DenseSet<unsigned> Asked;                          ///< classes of what num_threads clauses ask for, and of what that was copied from
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

@@ -74,6 +74,24 @@ const ThreadFlow::Copy *ThreadFlow::copyFromBefore(const Copies &Of, unsigned In
   return Slot != Of.end() && Slot->second.By.anyCommon(others(In)) && !Slot->second.By.anyCommon(Own) ? &Slot->second : nullptr;
 }
 
+/// The numbers that num_threads clauses ask for, whatever they are from.
+void ThreadFlow::addTeamCopies(Copies &All) {
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Teams) {
+    SetVector<unsigned> Same;
+    if (calleeName(*cast<CallBase>(I)).starts_with("__kmpc_push_num_threads"))
+      Same.insert(find(nodeIn(In, asksForTeam(*cast<CallBase>(I)))));
+    for (size_t K = 0; K < Same.size(); ++K) {
+      Asked.insert(Same[K]);
+      addCopy(All, Next, Same[K], {owners(Instances[In]), I});
+      for (unsigned E : Into.lookup(Same[K]))
+        if (Edges[E].How == Edge::Copied)
+          Same.insert(find(Edges[E].From));
+    }
+  }
+  followCopies(All, Next);
+}
+
 /// Whether nothing else than these copies comes to where \p V is from, from calls with other numbers as well.
 bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
   DenseSet<unsigned> Constants;
@@ -82,6 +100,8 @@ bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
   SetVector<unsigned> Back;
   Back.insert(find(nodeIn(In, plain(V))));
   for (size_t K = 0; K < Back.size(); ++K) {
+    if (Asked.count(Back[K]))
+      continue;
     if (Constants.count(Back[K]))
       return false;
     for (unsigned E : Into.lookup(Back[K])) {
@@ -201,7 +221,9 @@ void ThreadFlow::findPieces() {
     if (!Edges[E].Allocation)
       Into[find(Edges[E].To)].push_back(E);
   Shapes Of;
-  Copies Counts = copiesOfCounts(), Parts = copiesOfParts(Counts, Of);
+  Copies Counts = copiesOfCounts();
+  addTeamCopies(Counts);
+  Copies Parts = copiesOfParts(Counts, Of);
   MapVector<std::pair<const Instruction *, unsigned>, std::string> Reasons; // by region
   auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {
     for (unsigned Owner : owners(Instances[At.In]).set_bits()) {

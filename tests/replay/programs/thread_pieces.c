@@ -22,6 +22,15 @@ static void piece_for_each(void)
         work((long)N * t / threads, (long)N * (t + 1) / threads);
 }
 
+__attribute__((noinline)) static void piece_for_each_asked(long least)
+{
+    int threads = omp_get_max_threads();
+    threads = N / least < threads ? (int)(N / least) : threads;
+#pragma omp parallel for num_threads(threads)
+    for (int t = 0; t < threads; t++)
+        work((long)N * t / threads, (long)N * (t + 1) / threads);
+}
+
 static void task_for_each(void)
 {
     int threads = omp_get_max_threads();
@@ -115,6 +124,7 @@ int main(void)
 {
     for (int step = 0; step < 3; step++) {
         piece_for_each();
+        piece_for_each_asked(100 + step);
         task_for_each();
         taskloop_of_as_many();
         chunks_divided();
