@@ -9,16 +9,27 @@ static bool is_interrupted(const struct store_sample *sample, size_t i)
     return sample->switches && sample->switches[i] > 0;
 }
 
-/* What is left without the time that threads waited for a processor, since the others wait for it; with one thread no less than its CPU time, and that where nothing is known of waiting. */
+#define LACKED_FEW 0.75         /* of a run: what the team lacked of one processor, for which the others wait */
+#define LACKED_MANY 1.0         /* ... one alone cannot have lacked more: it was all of them at the same time */
+
+double measured_lost_ns(const struct store_sample *sample, size_t i)
+{
+    double wall_ns = (double)sample->samples_ns[i], lost_ns = sample->waits_ns ? (double)sample->waits_ns[i] : 0;
+    if (!measured_is_crowded(sample) || wall_ns <= 0)
+        return lost_ns;
+    double together = fmin(fmax((lost_ns / wall_ns - LACKED_FEW) / (LACKED_MANY - LACKED_FEW), 0), 1);
+    return lost_ns - together * (lost_ns - lost_ns / sample->processors);
+}
+
+/* What is left without what it lost to other work; with one thread no less than its CPU time, and that where nothing is known of waiting. */
 static double undisturbed_ns(const struct store_sample *sample, size_t i)
 {
-    double wall_ns = (double)sample->samples_ns[i];
-    bool waits_known = sample->waits_ns && sample->waits_ns[i];
+    double wall_ns = (double)sample->samples_ns[i], lost_ns = measured_lost_ns(sample, i);
     if (sample->threads == 1) {
         double cpu_ns = sample->cpu_ns ? (double)sample->cpu_ns[i] : 0;
-        return waits_known && cpu_ns > 0 ? fmax(wall_ns - (double)sample->waits_ns[i], cpu_ns) : cpu_ns;
+        return lost_ns > 0 && cpu_ns > 0 ? fmax(wall_ns - lost_ns, cpu_ns) : cpu_ns;
     }
-    return waits_known ? fmax(wall_ns - (double)sample->waits_ns[i], (1 - MEASURED_HELD_MOST) * wall_ns) : 0;
+    return lost_ns > 0 ? fmax(wall_ns - lost_ns, (1 - MEASURED_HELD_MOST) * wall_ns) : 0;
 }
 
 static double value_corrected(const struct store_sample *sample, size_t i, size_t *corrected)

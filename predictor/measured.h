@@ -54,6 +54,11 @@ bool measured_is_known(const struct store_manifest *manifest, const struct store
  * runs it often, pays for their mean. */
 bool measured_is_crowded(const struct store_sample *sample);
 
+/* What other work cost repetition i as far as its waits tell, ns; 0: not known, or nothing. A crowded team's waits are what it lacked of its processors, all together: where that is up to three quarters of
+ * the repetition, one processor may have lacked it, and the others waited; what is more was lacking on several at the same time, so that of as much as it took, or more, it lost its processors' mean. What
+ * it used of them is left then: it cannot have done in less time what took that long. */
+double measured_lost_ns(const struct store_sample *sample, size_t i);
+
 /* What one run takes by `count` of its values, at least 1, in order: their median; their mean where they are shots, each of which has seen other iterations, or the sample is crowded. */
 double measured_typical_ns(const struct store_sample *sample, const double *sorted, size_t count);
 #define MEASURED_PROCESSES_ENOUGH 5u      /* fewer cannot show how much processes of a codelet differ: then that is assumed (STATISTICS_PROCESS_RATIO) */

@@ -180,9 +180,12 @@ static double undisturbed_share(const struct predict_request *request, uint32_t 
     return cpu_ns > 0 && cpu_ns < SHARED_RATIO * wall_ns ? cpu_ns / wall_ns : 1;
 }
 
-/* What one repetition lost. With one thread, no longer than it waited for a processor: it may have slept, too. */
+/* What one repetition lost. With one thread, no longer than it waited for a processor: it may have slept, too. With more threads than processors, what its waits tell: its processor's other threads
+ * are its own team's. */
 static double preempted_ns(const struct store_sample *sample, size_t i, double share)
 {
+    if (measured_is_crowded(sample))
+        return fmin(measured_lost_ns(sample, i), (double)sample->samples_ns[i]);
     double most_ns = fmax((double)sample->samples_ns[i] - (double)sample->cpu_ns[i] / share, 0);
     return sample->threads == 1 && sample->waits_ns && sample->waits_ns[i] ? fmin(most_ns, (double)sample->waits_ns[i]) : most_ns;
 }

@@ -37,7 +37,7 @@ double replays_slow_ratio(const struct replays *replays);
 double replays_held_ratio(const struct replays *replays);
 
 /* Of the time of all repetitions at these threads, how much their entering threads lost to other work of this machine: wall less CPU time of those that were
- * interrupted (CPU time over the share of it that undisturbed ones have, where threads share processors). Whether they count or not. */
+ * interrupted (CPU time over the share of it that undisturbed ones have, where threads share processors; with more threads than processors, measured_lost_ns). Whether they count or not. */
 double replays_preempted_ratio(const struct predict_request *request, uint32_t threads);
 
 /* By how much slower the host's processors were than at full speed in its codelets at these threads, in the mean over all samples; those that do not count included. */

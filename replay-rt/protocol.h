@@ -351,7 +351,7 @@ struct plan_result {
                                        all processors, but for a twenty-fifth of the time */
     uint32_t switches_tell;         /* 0: with more threads than processors all timed regions of the process looked disturbed each time, as where threads sleep while they wait */
     uint64_t waits_ns[PLAN_SAMPLES];            /* of those with `switches`, as long as these cost them at most: how long all threads together waited for a processor; with more threads
-                                       than processors, what they lacked of all processors' time; 0: not known */
+                                       than processors, what they lacked of all processors' time (of 0.1 s and more, pcere_crowd_is_disturbed); 0: not known */
     uint32_t works_ns[PLAN_SAMPLES];            /* what the known work took just before or just after, on the slowest of the team's processors; 0: it was not timed */
     struct plan_difference differences[PLAN_DIFFERENCES];
 };

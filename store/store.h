@@ -539,7 +539,7 @@ struct store_sample {            /* one line of samples.jsonl */
     uint64_t *switches;          /* of each sample: how often the kernel took a processor away from any of the threads; with fewer processors than threads, 1
                                   * where somebody else had one; NULL: not known */
     uint64_t *waits_ns;          /* of each sample with `switches`, what these cost it at most: how long its threads together waited for a processor, or, with fewer processors than
-                                  * threads, what they lacked of all processors' time; 0: not known; NULL: of none. Of a "run", how long its initial thread waited for a processor */
+                                  * threads, what they lacked of all processors' time (of 0.1 s and more: what it lost to others by that); 0: not known; NULL: of none. Of a "run", how long its initial thread waited for a processor */
     uint64_t *process_counts;    /* how many of the samples each process gave, in order, adding up to sample_count; NULL: one gave all */
     size_t process_count;        /* of process_counts; 0 with NULL */
     double slow_ratio;           /* by how much longer known work took beside these samples than at full speed, where all were made on slow processors; else 0 */

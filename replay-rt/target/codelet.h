@@ -130,16 +130,18 @@ struct team_waits { uint32_t count; uint64_t ran_ns[WATCHED_MOST], waited_ns[WAT
 bool pcere_waits_so_far(struct team_waits *ret_waits);
 /* How long all threads together waited between the two. */
 uint64_t pcere_waits_between(const struct team_waits *before, const struct team_waits *after);
-/* What a run of `wall_ns` lost by that: all of it while that is little, since the others wait for the one that waits; where it is much they wait at the same time, and it is what the
- * one waited that waited longest. */
+/* What a run of `wall_ns` lost where several waited for `sum_ns` together, and one of them for `longest_ns`: all of it while that is little, since the others wait for the one that waits; where it is
+ * much they wait at the same time, and it is what that one waited. */
+uint64_t pcere_waits_at_once(uint64_t sum_ns, uint64_t longest_ns, uint64_t wall_ns);
+/* The same of what the threads waited between the two. */
 uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns);
 /* What of that somebody else can have had, in a run of `wall_ns` in which all threads of the process used `cpu_ns`: no more than these left over. Threads of teams inside the region are not watched, and what
  * the others wait for them is the region's own. */
 uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t cpu_ns);
-/* How long at least somebody else had processors that one of the threads waited for, all processors together; processors[count]: the one that each thread is bound to. */
-uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors);
-/* The same from `before` to now. False: not known, or a thread may use several processors. */
-bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns);
+/* How long at least somebody else had processors that one of the threads waited for, all processors together, and the one that lacked longest; processors[count]: the one that each thread is bound to. */
+uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors, uint64_t *ret_longest_ns);
+/* The same from `before` to now. False: not known, or a thread may use several processors; outputs are untouched. */
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns, uint64_t *ret_longest_ns);
 
 /* ---- speed.c: processors that somebody else slows down ------------------------------------------------------------------------- */
 
@@ -158,8 +160,8 @@ bool pcere_speed_may_wait(void);
 /* ---- repeats.c: whether a timed run was disturbed, and whether there were enough --------------------------------------------------- */
 
 /* Of a run of `wall_ns` with more threads than processors, in which all threads of the process together used `cpu_ns`: was some processor not theirs, or idle?
- * For how long, all processors together. In a run of 0.1 s and more what the threads waited since `waits` (NULL: not known) tells these two apart, and it was disturbed where it was not
- * theirs (*ret_tells: that is known). */
+ * *ret_lost_ns: for how long, all processors together. In a run of 0.1 s and more what the threads waited since `waits` (NULL: not known) tells these two apart: then it is what the run lost by those that were not
+ * theirs, and it was disturbed where that is much (*ret_tells: that is known). */
 bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, const struct team_waits *waits, uint64_t *ret_lost_ns, bool *ret_tells);
 /* Has each region that is timed before this one a run at full speed? */
 bool pcere_steps_are_fast(const struct codelet *codelet);

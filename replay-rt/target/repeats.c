@@ -22,10 +22,14 @@
 
 bool pcere_crowd_is_disturbed(uint32_t threads, uint64_t wall_ns, uint64_t cpu_ns, const struct team_waits *waits, uint64_t *ret_lost_ns, bool *ret_tells)
 {
-    uint64_t processors_ns = wall_ns * pcere_processors_of(threads);
-    *ret_lost_ns = cpu_ns < processors_ns ? processors_ns - cpu_ns : 0;
-    *ret_tells = *ret_lost_ns <= processors_ns / LOST_PARTS || (waits && wall_ns >= LONG_NS && pcere_waits_for_others(waits, ret_lost_ns));
-    return *ret_lost_ns > processors_ns / LOST_PARTS;
+    uint64_t processors_ns = wall_ns * pcere_processors_of(threads), lacked_ns = cpu_ns < processors_ns ? processors_ns - cpu_ns : 0;
+    uint64_t foreign_ns = lacked_ns, longest_ns = 0;
+    bool few = lacked_ns <= processors_ns / LOST_PARTS, told = !few && waits && wall_ns >= LONG_NS && pcere_waits_for_others(waits, &foreign_ns, &longest_ns);
+    foreign_ns = foreign_ns < lacked_ns ? foreign_ns : lacked_ns;
+    longest_ns = longest_ns < foreign_ns ? longest_ns : foreign_ns;
+    *ret_tells = few || told;
+    *ret_lost_ns = told ? pcere_waits_at_once(foreign_ns, longest_ns, wall_ns) : lacked_ns;
+    return foreign_ns > processors_ns / LOST_PARTS;
 }
 
 bool pcere_steps_are_fast(const struct codelet *codelet)

@@ -59,14 +59,19 @@ uint64_t pcere_waits_between(const struct team_waits *before, const struct team_
 #define WAITS_FEW 0.25          /* of a run, all threads together: nobody waits at the same time */
 #define WAITS_MANY 0.75         /* ... and all do */
 
-uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns)
+uint64_t pcere_waits_at_once(uint64_t sum_ns, uint64_t longest_ns, uint64_t wall_ns)
 {
-    uint64_t sum_ns = pcere_waits_between(before, after), most_ns = 0;
-    for (uint32_t i = 0; i < before->count && i < after->count; i++)
-        most_ns = after->waited_ns[i] - before->waited_ns[i] > most_ns ? after->waited_ns[i] - before->waited_ns[i] : most_ns;
     double together = wall_ns ? ((double)sum_ns / (double)wall_ns - WAITS_FEW) / (WAITS_MANY - WAITS_FEW) : 0;
     together = together < 0 ? 0 : together > 1 ? 1 : together;
-    return sum_ns - (uint64_t)(together * (double)(sum_ns - most_ns));
+    return sum_ns - (uint64_t)(together * (double)(sum_ns - longest_ns));
+}
+
+uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_waits *after, uint64_t wall_ns)
+{
+    uint64_t most_ns = 0;
+    for (uint32_t i = 0; i < before->count && i < after->count; i++)
+        most_ns = after->waited_ns[i] - before->waited_ns[i] > most_ns ? after->waited_ns[i] - before->waited_ns[i] : most_ns;
+    return pcere_waits_at_once(pcere_waits_between(before, after), most_ns, wall_ns);
 }
 
 uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t cpu_ns)
@@ -87,9 +92,10 @@ static int processor_of(pid_t thread)
     return -1;
 }
 
-uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors)
+uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors, uint64_t *ret_longest_ns)
 {
     uint64_t sum_ns = 0;
+    *ret_longest_ns = 0;
     for (uint32_t i = 0; i < after->count; i++) {
         uint64_t ran_ns = 0, longest_ns = 0;
         bool first = true;
@@ -105,11 +111,12 @@ uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct te
                 longest_ns = waited_ns - others_ns;
         }
         sum_ns += longest_ns;
+        *ret_longest_ns = longest_ns > *ret_longest_ns ? longest_ns : *ret_longest_ns;
     }
     return sum_ns;
 }
 
-bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns)
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns, uint64_t *ret_longest_ns)
 {
     struct team_waits after;
     int processors[WATCHED_MOST];
@@ -120,6 +127,6 @@ bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns)
         if (processors[i] < 0)
             return false;
     }
-    *ret_ns = pcere_waits_foreign_ns(before, &after, processors);
+    *ret_ns = pcere_waits_foreign_ns(before, &after, processors, ret_longest_ns);
     return true;
 }

@@ -298,6 +298,25 @@ static void test_interrupted_threads_count_without_waiting(void)
     CU_ASSERT_EQUAL(seen.corrected, 0);
 }
 
+/* One run each, of four threads. */
+static double crowded_value(uint32_t processors, uint64_t wall_ns, uint64_t lacked_ns)
+{
+    struct store_sample sample = {.threads = 4, .processors = processors, .sample_count = 1, .samples_ns = &wall_ns, .switches = (uint64_t[]){1}, .waits_ns = &lacked_ns};
+    measured_values(&sample, seen.values, NULL, NULL);
+    CU_ASSERT_DOUBLE_EQUAL(measured_held_ratio(&sample), 1 - seen.values[0] / (double)wall_ns, 1e-9);
+    return seen.values[0];
+}
+
+/* 250 ms of work in equal pieces, beside programs that use both processors: 409 and 514 ms, of which the team's two processors lacked 283 and 386 each. Counted as lost one after the other, 82 and 103. */
+static void test_a_crowd_lacks_processors_at_the_same_time(void)
+{
+    CU_ASSERT_DOUBLE_EQUAL(crowded_value(2, 409440000, 566310000), 126285000, 1);
+    CU_ASSERT_DOUBLE_EQUAL(crowded_value(2, 513660000, 772360000), 127480000, 1);
+    CU_ASSERT_DOUBLE_EQUAL(crowded_value(2, 20370000, 13470000), 6900000, 1);      /* one of them, for which the others wait: 6.45 undisturbed */
+    CU_ASSERT_DOUBLE_EQUAL(crowded_value(2, 16000000, 14000000), 5500000, 1);      /* in between */
+    CU_ASSERT_DOUBLE_EQUAL(crowded_value(4, 409440000, 566310000), (1 - MEASURED_HELD_MOST) * 409440000, 1);      /* as many processors as threads */
+}
+
 /* A task search whose threads wait for each other's processors. */
 static void test_crowded_samples_have_a_mean(void)
 {
@@ -320,6 +339,7 @@ static void test_crowded_samples_have_a_mean(void)
 
 static const struct unit_test tests[] = {
     {"more threads than processors: the mean counts, with its own interval", test_crowded_samples_have_a_mean},
+    {"more threads than processors: what several of these lacked at the same time is lost once", test_a_crowd_lacks_processors_at_the_same_time},
     {"several threads, all interrupted: repetitions count without what the threads waited", test_interrupted_threads_count_without_waiting},
     {"what weighs less than a 250th, and with what is lighter a hundredth, is light", test_light_classes},
     {"beside its region's heaviest class, what weighs less than a fiftieth, and with others like it a twentieth, is light", test_light_beside_the_heaviest},

@@ -1065,6 +1065,21 @@ static void other_work_is_told(void)
     CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 4), 0);
 }
 
+/* The thread that enters has half a processor, since another of its team has the other half. */
+static void a_team_that_shares_processors_is_no_other_work(void)
+{
+    static const uint32_t threads[] = {4};
+    uint64_t wall_ns[] = {4000000, 4000000}, cpu_ns[] = {1500000, 1500000}, switches[] = {1, 0}, lacked_ns[] = {1000000, 0};
+    struct store_sample sample = {.kind = "replay", .host_name = "home", .threads = 4, .processors = 2, .samples_ns = wall_ns, .cpu_ns = cpu_ns, .switches = switches,
+                                  .waits_ns = lacked_ns, .sample_count = 1};
+    struct predict_request asked = request(&sample, 1, "home", threads, 1);
+    CU_ASSERT_DOUBLE_EQUAL(replays_preempted_ratio(&asked, 4), 0.25, 1e-9);
+    sample.sample_count = 2;
+    CU_ASSERT_DOUBLE_EQUAL(replays_preempted_ratio(&asked, 4), 0.125, 1e-9);
+    sample.waits_ns = NULL;
+    CU_ASSERT_EQUAL(replays_preempted_ratio(&asked, 4), 0);
+}
+
 static void waiting_runs_are_told(void)
 {
     static const uint32_t threads[] = {2};
@@ -1166,6 +1181,7 @@ static const struct unit_test tests[] = {
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
     {"samples of a part of the iterations count where no whole replay is there", samples_beside_whole_replays},
     {"what other work took from replays is told", other_work_is_told},
+    {"with more threads than processors those of the team are no other work", a_team_that_shares_processors_is_no_other_work},
     {"what other work took from real runs is told", waiting_runs_are_told},
     {"regions that have the capture's threads in real runs with others are told", teams_that_stay_are_told},
     {"processors that lie differently far apart are told", processors_apart_are_told},

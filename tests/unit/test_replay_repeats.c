@@ -20,13 +20,21 @@ uint32_t pcere_processors_of(uint32_t threads) { return threads < PROCESSORS ? t
 bool pcere_speed_is_slow(uint32_t work_ns) { return work_ns > FULL; }
 
 static bool foreign_known;
-static uint64_t foreign_ns;
+static uint64_t foreign_ns, longest_ns;
 
-bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns)
+bool pcere_waits_for_others(const struct team_waits *before, uint64_t *ret_ns, uint64_t *ret_longest_ns)
 {
     (void)before;
     *ret_ns = foreign_known ? foreign_ns : *ret_ns;
+    *ret_longest_ns = foreign_known ? longest_ns : *ret_longest_ns;
     return foreign_known;
+}
+
+/* All at the same time. */
+uint64_t pcere_waits_at_once(uint64_t sum_ns, uint64_t most_ns, uint64_t wall_ns)
+{
+    (void)sum_ns, (void)wall_ns;
+    return most_ns;
 }
 
 /* A tour of three regions that are timed; nothing was yet. */
@@ -80,7 +88,7 @@ static void in_a_long_run_waiting_tells_sleep_from_disturbance(void)
     const struct team_waits waits = {.count = 8};
     uint64_t lost_ns;
     bool tells;
-    foreign_known = true, foreign_ns = 1880000000;
+    foreign_known = true, foreign_ns = longest_ns = 1880000000;
     CU_ASSERT_TRUE(pcere_crowd_is_disturbed(8, 5750000000, 7730000000, &waits, &lost_ns, &tells));
     CU_ASSERT_TRUE(tells);
     CU_ASSERT_EQUAL(lost_ns, 1880000000);
@@ -94,6 +102,20 @@ static void in_a_long_run_waiting_tells_sleep_from_disturbance(void)
     CU_ASSERT_FALSE(tells);
     CU_ASSERT_FALSE(pcere_crowd_is_disturbed(8, 5750000000, 11400000000, &waits, &lost_ns, &tells));
     CU_ASSERT_TRUE(tells);
+}
+
+/* Sixteen equal pieces, 250 ms of work, beside programs that use both processors: 409 ms, of which the team's processors lacked 283 each. */
+static void in_a_long_run_processors_that_lack_at_once_are_lost_once(void)
+{
+    const struct team_waits waits = {.count = 4};
+    uint64_t lost_ns;
+    bool tells;
+    foreign_known = true, foreign_ns = 566000000, longest_ns = 284000000;
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 409000000, 252000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_EQUAL(lost_ns, 284000000);
+    foreign_ns = longest_ns = 700000000;                                    /* the kernel counts a little beyond the run */
+    CU_ASSERT_TRUE(pcere_crowd_is_disturbed(4, 409000000, 252000000, &waits, &lost_ns, &tells));
+    CU_ASSERT_EQUAL(lost_ns, 566000000);                                    /* no more than the team lacked */
 }
 
 static void runs_agree_that_differ_by_little(void)
@@ -275,6 +297,7 @@ static const struct unit_test tests[] = {
     {"a first walk that took longer than another one goes", a_first_walk_that_took_longer_goes},
     {"runs that still get faster are told", what_still_gets_faster_falls},
     {"in a long run threads that sleep are told from others' work", in_a_long_run_waiting_tells_sleep_from_disturbance},
+    {"in a long run processors that lack at the same time are lost once", in_a_long_run_processors_that_lack_at_once_are_lost_once},
     {"more threads than processors that had these all the time were not disturbed", a_crowd_that_has_all_processors_is_not_disturbed},
     {"two runs agree that differ by little", runs_agree_that_differ_by_little},
     {"each region that is timed needs a run at full speed", each_region_needs_a_run_at_full_speed},

@@ -22,10 +22,10 @@ static void *rival_run(void *context)
 static void nobody_is_watched_at_first(void)
 {
     struct team_waits waits = {.count = 7};
-    uint64_t foreign_ns;
+    uint64_t foreign_ns, longest_ns;
     CU_ASSERT_FALSE(pcere_waits_so_far(&waits));
     CU_ASSERT_EQUAL(waits.count, 0);
-    CU_ASSERT_FALSE(pcere_waits_for_others(&waits, &foreign_ns));
+    CU_ASSERT_FALSE(pcere_waits_for_others(&waits, &foreign_ns, &longest_ns));
 }
 
 /* Both on one processor, for as long as it takes. A kernel that does not count (CONFIG_SCHED_INFO) says so at once. */
@@ -34,7 +34,7 @@ static void sharing_a_processor_is_waiting(void)
     cpu_set_t all, one;
     pthread_t rival;
     struct team_waits before, now;
-    uint64_t waited_ns = 0, foreign_ns = 0;
+    uint64_t waited_ns = 0, foreign_ns = 0, longest_ns = 0;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof all, &all), 0);
     pcere_waits_watch_thread();
     if (!pcere_waits_so_far(&before))
@@ -47,14 +47,14 @@ static void sharing_a_processor_is_waiting(void)
     CU_ASSERT_EQUAL_FATAL(pthread_create(&rival, NULL, rival_run, NULL), 0);
     while (waited_ns < 1000000 && pcere_waits_so_far(&now))
         waited_ns = pcere_waits_between(&before, &now);
-    bool known = pcere_waits_for_others(&before, &foreign_ns);          /* the rival is not watched */
+    bool known = pcere_waits_for_others(&before, &foreign_ns, &longest_ns);          /* the rival is not watched */
     atomic_store(&over, 1);
     pthread_join(rival, NULL);
     sched_setaffinity(0, sizeof all, &all);
     CU_ASSERT(waited_ns >= 1000000);
     CU_ASSERT_TRUE(known);
-    CU_ASSERT(foreign_ns >= waited_ns);
-    CU_ASSERT(CPU_COUNT(&all) == 1 || !pcere_waits_for_others(&before, &foreign_ns));     /* it may use several now */
+    CU_ASSERT(foreign_ns >= waited_ns && longest_ns == foreign_ns);
+    CU_ASSERT(CPU_COUNT(&all) == 1 || !pcere_waits_for_others(&before, &foreign_ns, &longest_ns));     /* it may use several now */
 }
 
 /* Threads 0 and 1 on processor 5, 2 and 3 on 3, all at work for as long. */
@@ -62,18 +62,20 @@ static void who_waited_for_more_than_its_team_waited_for_others(void)
 {
     static const int processors[] = {5, 5, 3, 3};
     const struct team_waits before = {.count = 4, .ran_ns = {10, 20, 30, 40}, .waited_ns = {1, 2, 3, 4}};
+    uint64_t longest_ns;
     struct team_waits after = {.count = 4, .ran_ns = {110, 120, 130, 140}, .waited_ns = {101, 102, 103, 104}};
     CU_ASSERT_EQUAL(pcere_waits_between(&before, &after), 400);
-    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors), 0);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors, &longest_ns), 0);
     after.ran_ns[3] = 60;                       /* it sleeps: the other waits less */
     after.waited_ns[2] = 25;
-    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors), 2 + 0);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors, &longest_ns), 2 + 0);
     after.waited_ns[2] = 23;
-    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors), 0);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors, &longest_ns), 0);
     after.waited_ns[0] = 151, after.waited_ns[1] = 152;      /* both wait for a third for 50 */
-    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors), 50);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors, &longest_ns), 50);
     after.waited_ns[2] = 33;
-    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors), 60);
+    CU_ASSERT_EQUAL(pcere_waits_foreign_ns(&before, &after, processors, &longest_ns), 60);
+    CU_ASSERT_EQUAL(longest_ns, 50);            /* of one processor */
 }
 
 static void with_more_threads_than_are_watched_nothing_is_known(void)
