@@ -263,18 +263,16 @@ static void teams_print(const struct prediction *prediction)
     }
 }
 
-#define BUSY_RATIO 0.1
-
 /* Where other work had the processors while replays or real runs were timed. */
 static void busy_print(const struct prediction *prediction)
 {
     for (size_t i = 0; i < prediction->result.point_count; i++) {
         const struct predict_point *point = &prediction->result.points[i];
         char share[CLI_TEXT_MOST];
-        if (point->preempted_ratio >= BUSY_RATIO)
+        if (point->preempted_ratio >= PREDICT_BUSY_RATIO)
             printf("BUSY with %u thread%s: while replays were timed, other work had a processor of theirs for %s of the time. That is left out as far as it is known, so that runs beside such work "
                    "take longer than the interval says; replay again with nothing else running\n", point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, point->preempted_ratio));
-        if (point->real_waited_ratio >= BUSY_RATIO)
+        if (point->real_waited_ratio >= PREDICT_BUSY_RATIO)
             printf("BUSY with %u thread%s: real runs waited for a processor, which other work had, for %s of their time. A prediction is of a machine without such work; measure again with nothing else "
                    "running\n", point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, point->real_waited_ratio));
     }

@@ -59,6 +59,7 @@
 #define PREDICT_RUN_ASSUMED 3
 #define PREDICT_SERIAL_RATIO 0.05
 #define PREDICT_STRANGE_RATIO 0.01
+#define PREDICT_BUSY_RATIO 0.1            /* of its time: a run that waited so long for processors, or a replay that lacked them, was made beside other work */
 #define PREDICT_CLOCK_LEAST_NS 200000000u /* no shorter program feels a clock that falls under lasting load */
 #define PREDICT_ALIEN_FACTOR 3.0          /* a codelet that takes so many times as long, or as little, as its class did in vivo does not represent it */
 

@@ -268,13 +268,21 @@ size_t replays_starts(const struct predict_request *request, uint32_t threads, d
     return count;
 }
 
+static bool run_is_busy(const struct store_sample *run)
+{
+    return run->waits_ns && (double)run->waits_ns[0] >= PREDICT_BUSY_RATIO * (double)run->wall_ns;
+}
+
 double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values)
 {
     size_t count = 0;
+    bool busy = false;                  /* the run to which members that follow belong */
     double weight = amdahl_class_weight(class->members, class->time_ns, replays_reference_ns(request, region, class));
     for (size_t i = 0; i < request->sample_count; i++) {
         const struct store_sample *sample = &request->samples[i];
-        if (replays_sample_is(sample, "members", request->arch) && sample->threads == threads && sample->representative == class->representative &&
+        if (replays_sample_is(sample, "run", request->arch) && !sample->region && sample->threads == threads)
+            busy = run_is_busy(sample);
+        if (!busy && replays_sample_is(sample, "members", request->arch) && sample->threads == threads && sample->representative == class->representative &&
             text_equal(sample->region, region) && sample->sample_count == 2)
             values[count++] = members_ratio((double)sample->samples_ns[0], (double)sample->samples_ns[1], weight, class->members);
     }

@@ -56,7 +56,8 @@ double replays_scaling(const struct predict_request *request, const struct store
                        struct replays *replays, double *values);
 
 /* How many times as much the members of a class take at these threads as its representative says: by the median of the host's real runs that told it apart
- * (kind "members", samples_ns the mean of the members and of those that perform as the representative). 1: it holds; 0: no run tells. */
+ * (kind "members", samples_ns the mean of the members and of those that perform as the representative; they stand behind their run). Runs that waited for processors (PREDICT_BUSY_RATIO) do not
+ * tell: which invocations lost theirs is not known, and one that did is not like its class. 1: it holds; 0: no run tells. */
 double replays_members(const struct predict_request *request, const char *region, const struct store_class *class, uint32_t threads, double *values);
 
 /* How late the last thread of a new team began in the host's codelets at these threads, into `values`; returns how many told. */
