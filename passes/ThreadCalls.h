@@ -61,18 +61,24 @@ inline llvm::StringRef likelyName(const llvm::CallBase &Call) {
   return Callee ? Callee->getName() : llvm::StringRef();
 }
 
-/// Of threads, or of what programs take for as many: processors, places.
-inline bool asksForThreadCount(const llvm::CallBase &Call) {
+/// Of processors, or places: what programs take for a number of threads, and what is as many whatever number of these the user asks for.
+inline bool asksForProcessors(const llvm::CallBase &Call) {
   llvm::StringRef Name = calleeName(Call);
   if (Name == "sysconf") {
     auto *What = Call.arg_size() == 1 ? llvm::dyn_cast<llvm::ConstantInt>(Call.getArgOperand(0)) : nullptr;
     return What && (What->equalsInt(_SC_NPROCESSORS_CONF) || What->equalsInt(_SC_NPROCESSORS_ONLN));
   }
   Name.consume_back("_"); // Fortran's
-  static constexpr llvm::StringLiteral Known[] = {
-      "omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit", "omp_get_num_places", "get_nprocs",
-      "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount"};
+  static constexpr llvm::StringLiteral Known[] = {"omp_get_num_procs", "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount"};
   return llvm::is_contained(Known, Name);
+}
+
+/// Of threads, or of what programs take for as many.
+inline bool asksForThreadCount(const llvm::CallBase &Call) {
+  llvm::StringRef Name = calleeName(Call);
+  Name.consume_back("_"); // Fortran's
+  static constexpr llvm::StringLiteral Known[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_team_size", "omp_get_thread_limit"};
+  return llvm::is_contained(Known, Name) || asksForProcessors(Call);
 }
 
 /// Where \p Call puts the processors that the program may use, one bit each, or null.

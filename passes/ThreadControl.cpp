@@ -191,6 +191,7 @@ void ThreadFlow::addMaxima() {
       continue;
     Facts &F = facts(N);
     F.Count |= owners(Instances[In]);
+    F.Follows = true;
     F.Asked = I;
     changed(N);
   }

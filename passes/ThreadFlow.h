@@ -89,6 +89,7 @@ private:
     llvm::BitVector Divided;                    ///< it is a part of something that was divided by such a count, or what was left
     llvm::BitVector Part;                       ///< it is a part
     bool Number = false;                        ///< it depends on a thread's number
+    bool Follows = false;                       ///< one of the counts in Count or Sized is none of processors, but what the user asks for
     const llvm::Instruction *Asked = nullptr;   ///< one of the calls that gave Count
     const llvm::Instruction *DividedBy = nullptr; ///< and Divided
     const llvm::Instruction *Allocated = nullptr;
@@ -164,6 +165,7 @@ private:
   // ThreadRules.cpp
   void order();
   bool divides(const Edge &E);
+  static bool joinFollows(const Facts &From, Facts &To);
   bool joinUndivided(const Edge &E, const Facts &From, Facts &To);
   void followAgain();
   bool pass(const Edge &E);

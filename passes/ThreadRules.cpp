@@ -52,6 +52,13 @@ void ThreadFlow::order() {
     Out[Next[find(Edges[E].From)]++] = E;
 }
 
+/// Once more is known of a count or a size.
+bool ThreadFlow::joinFollows(const Facts &From, Facts &To) {
+  bool New = From.Follows && !To.Follows && (To.Count.any() || To.Sized.any());
+  To.Follows |= New;
+  return New;
+}
+
 static bool join(BitVector &To, const BitVector &From) {
   if (!From.test(To))
     return false;
@@ -90,13 +97,13 @@ bool ThreadFlow::pass(const Edge &E) {
     bool Grown = join(To.Sized, From->Count);
     if (Grown && !To.Allocated)
       To.Allocated = E.Allocation, To.Asked = From->Asked;
-    return Grown;
+    return joinFollows(*From, To) || Grown;
   }
   if (E.How == Edge::Decided) {
     bool Decided = !isWide(E.To) && join(To.Count, From->Count);
     if (Decided && !To.Asked)
       To.Asked = From->Asked;
-    return Decided;
+    return joinFollows(*From, To) || Decided;
   }
   bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To), Divides = E.How == Edge::Divisor || E.How == Edge::Modulus;
   bool Count = Known && !Divides && joinUndivided(E, *From, To);
@@ -109,7 +116,7 @@ bool ThreadFlow::pass(const Edge &E) {
     To.Asked = From->Asked;
   if (Sized && !To.Allocated)
     To.Allocated = From->Allocated;
-  return Count || Sized || Divided || Part || Number;
+  return joinFollows(*From, To) || Count || Sized || Divided || Part || Number;
 }
 
 bool ThreadFlow::passSize(unsigned N, unsigned Field) {
@@ -117,7 +124,8 @@ bool ThreadFlow::passSize(unsigned N, unsigned Field) {
   if (From.Sized.none() || find(Field) == N)
     return false;
   Facts &To = facts(Field);
-  if (!join(To.Sized, From.Sized))
+  bool Sized = join(To.Sized, From.Sized);
+  if (!joinFollows(From, To) && !Sized)
     return false;
   if (!To.Allocated)
     To.Allocated = From.Allocated, To.Asked = From.Asked;
@@ -129,6 +137,7 @@ void ThreadFlow::followAgain() {
   for (Facts &F : AllFacts) {
     F.Count.reset();
     F.Sized.reset();
+    F.Follows = false;
     F.Asked = F.Allocated = nullptr;
   }
   Redone = true;
@@ -160,7 +169,8 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
     if (allocationSize(likelyName(*Call)).second > 0) {
       unsigned N = nodeIn(In, &At);
       Facts &To = facts(N);
-      if (join(To.Sized, Bound.Count)) {
+      bool Sized = join(To.Sized, Bound.Count);
+      if (joinFollows(Bound, To) || Sized) {
         changed(N);
         if (!To.Allocated)
           To.Allocated = &By, To.Asked = Bound.Asked;

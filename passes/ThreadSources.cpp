@@ -101,6 +101,7 @@ void ThreadFlow::addSources() {
     for (unsigned At : {N, !Counted && I->getType()->isPointerTy() ? content(N) : N}) {
       Facts &F = facts(At);
       F.Count |= owners(Instances[In]);
+      F.Follows |= !isa<CallBase>(I) || !asksForProcessors(*cast<CallBase>(I));
       F.Asked = I;
       changed(At);
     }
@@ -133,6 +134,7 @@ void ThreadFlow::addTeams() {
     for (unsigned N : Same) {
       Facts &F = facts(N);
       F.Count |= owners(Instances[At]);
+      F.Follows = true;
       if (!F.Asked)
         F.Asked = I;
       changed(N);

@@ -204,7 +204,7 @@ std::string ThreadFlow::reasonAt(const GetElementPtrInst &Address, const BitVect
     if ((Counts && !Sized) || (Divides && Shares))
       return PCERE_THREADS_DIVISION "a thread count from before the region (" + asked(Counts ? At->Asked : At->DividedBy) + ")";
     if (Sized)
-      return "memory with one part per thread (allocated" + place(Base->Allocated) + ", sized by " + asked(Base->Asked) + ")";
+      return std::string(Base->Follows ? "memory with one part per thread" : PCERE_THREADS_ROOM) + " (allocated" + place(Base->Allocated) + ", sized by " + asked(Base->Asked) + ")";
     if (Divides)
       return "an index that a thread count from before the region divides (" + asked(At->DividedBy) + ")";
   }

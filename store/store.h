@@ -109,13 +109,21 @@ static inline uint32_t store_region_turns(const struct store_region *region)
     return sized && strncmp(sized, PCERE_THREADS_WAY, sizeof PCERE_THREADS_WAY - 1) == 0 ? (uint32_t)strtoul(sized + sizeof PCERE_THREADS_WAY - 1, NULL, 10) : 0;
 }
 
+/* As many threads have room in its memory as the capture had processors; 0: it is not known to be for these. */
+static inline uint32_t store_region_room(const struct store_region *region)
+{
+    const char *sized = region->thread_sized;
+    return sized && strncmp(sized, PCERE_THREADS_ROOM_FOR, sizeof PCERE_THREADS_ROOM_FOR - 1) == 0 ? (uint32_t)strtoul(sized + sizeof PCERE_THREADS_ROOM_FOR - 1, NULL, 10) : 0;
+}
+
 /* Whether it can run with so many threads where the capture had so many. */
 static inline bool store_region_takes(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
 {
     uint32_t turns = store_region_turns(region);
     if (turns)
         return (threads < turns) == (capture_threads < turns);
-    return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region));
+    return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region)) ||
+           threads <= store_region_room(region);
 }
 
 /* The team that all its codelets have whatever is asked, if it is another one than the capture's number of threads; else 0. */
@@ -136,7 +144,9 @@ enum { STORE_HOLDS_BYTES = 40 };
 /* "at most 2 threads": how many it holds for where the capture had so many and it is thread_sized. Returns TEXT. */
 static inline const char *store_region_holds(char text[STORE_HOLDS_BYTES], const struct store_region *region, uint32_t capture_threads)
 {
-    uint32_t turns = store_region_turns(region), threads = !turns ? capture_threads : capture_threads < turns ? turns - 1 : turns;
+    uint32_t turns = store_region_turns(region), room = store_region_room(region), threads = room > capture_threads ? room : capture_threads;
+    if (turns)
+        threads = capture_threads < turns ? turns - 1 : turns;
     snprintf(text, STORE_HOLDS_BYTES, "%s %u thread%s", store_region_is_exact(region) ? "exactly" : turns && threads == turns ? "at least" : "at most", threads, threads == 1 ? "" : "s");
     return text;
 }

@@ -7,9 +7,11 @@
 #include "core/elf_file.h"
 #include "core/environment.h"
 #include "core/linked_program.h"
+#include "core/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,6 +199,20 @@ static char *text_of(const char *text, size_t bytes)
     return strndup(text, strnlen(text, bytes - 1));
 }
 
+/* Room for as many threads as there are processors: for how many that is. NULL: no memory. */
+static char *sized_of(const struct capture_region_entry *entry)
+{
+    cpu_set_t permitted;
+    struct text text = {0};
+    char *sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
+    if (!sized || strncmp(sized, PCERE_THREADS_ROOM, sizeof PCERE_THREADS_ROOM - 1) != 0 || sched_getaffinity(0, sizeof permitted, &permitted))
+        return sized;
+    int count = CPU_COUNT(&permitted);
+    text_addf(&text, PCERE_THREADS_ROOM_FOR "%d processor%s%s", count, count == 1 ? "" : "s", sized + sizeof PCERE_THREADS_ROOM - 1);
+    free(sized);
+    return text_take(&text);
+}
+
 /* Its entering thread's share tells it, or what all threads of its team had on average. */
 static uint64_t probed_of(const struct capture_region_entry *entry, uint32_t threads)
 {
@@ -227,7 +243,7 @@ static enum pcere_status regions_read(const struct capture_log *log, struct capt
         if (entry->object[0])
             region->object = text_of(entry->object, sizeof entry->object);
         if (entry->thread_sized[0])
-            region->thread_sized = text_of(entry->thread_sized, sizeof entry->thread_sized);
+            region->thread_sized = sized_of(entry);
         if (!region->name || !region->function || !region->file || (entry->thread_sized[0] && !region->thread_sized) ||
             (entry->object[0] && !region->object))
             return pcere_fail_memory(error, "the regions");

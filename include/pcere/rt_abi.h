@@ -41,6 +41,10 @@ struct pcere_site {
 #define PCERE_THREADS_EXACT "a barrier for "
 #define PCERE_THREADS_DIVISION "a division of the work by "
 
+/* So where as many as the machine has processors will do; a store has a number behind it, of those that the capture had. */
+#define PCERE_THREADS_ROOM "memory with one part per processor"
+#define PCERE_THREADS_ROOM_FOR "memory with one part for each of "
+
 /* And so, with a number behind it, where it goes one way with fewer threads than that, and another one with as many and more. */
 #define PCERE_THREADS_WAY "another way from "
 

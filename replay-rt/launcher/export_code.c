@@ -276,12 +276,12 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     quoted_add(&out, codelet->region);
     text_addf(&out, "\n#define INVOCATION %" PRIu64 "\n#define CAPTURE_THREADS %" PRIu32 "            /* that it had while it was captured */\n",
               codelet->invocation, team);
-    uint32_t turns = store_region_turns(work->target->region);
+    uint32_t turns = store_region_turns(work->target->region), room = store_region_room(work->target->region);
     if (turns)
         text_addf(&out, "#define THREADS_%s %" PRIu32 "    /* it goes another way from %" PRIu32 " threads on */\n", team < turns ? "MOST" : "LEAST",
                   team < turns ? turns - 1 : turns, turns);
     else if (work->target->region->thread_sized)
-        text_addf(&out, "#define THREADS_MOST CAPTURE_THREADS    /* memory of the program has room for no more */\n");
+        text_addf(&out, "#define THREADS_MOST %" PRIu32 "               /* memory of the program has room for no more */\n", room > team ? room : team);
     if (store_region_is_exact(work->target->region))
         text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many, or the work is divided among them */\n");
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);

@@ -593,6 +593,59 @@ holds "and calls none too many" test "$(grep -cE 'cannot run with|MISSING with 4
 run "$PCERE" verify --json --threads 1 sets.pcere
 holds "its threads add in any order, whatever is asked: a bound for rounding" jq -e 'all(.codelets[]; .bound_ratio > 0)' .out
 
+# Room for as many threads as there are processors is there for more threads than the capture had; where a number of threads is in it as well, it is not.
+cat >processors.cpp <<'END'
+#include <algorithm>
+#include <cstdio>
+#include <omp.h>
+#include <thread>
+#include <vector>
+enum { N = 100000 };
+static double data[N], total;
+__attribute__((noinline)) static void add(std::vector<double> &parts)
+{
+    for (double part : parts)
+        total += part;
+}
+static void by_processors()
+{
+    std::vector<double> parts(8 * std::max(1u, std::thread::hardware_concurrency()));
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        parts[8 * omp_get_thread_num()] += data[i];
+    add(parts);
+}
+static void by_either()
+{
+    std::vector<double> parts(8 * std::min(omp_get_num_procs(), omp_get_max_threads()));
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        parts[8 * omp_get_thread_num()] += data[i];
+    add(parts);
+}
+int main()
+{
+    std::fill(data, data + N, 1.0);
+    by_processors();
+    by_either();
+    puts(total == 2.0 * N ? "PASS" : "FAIL");
+}
+END
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" processors.cpp -o processors || exit 1
+captured processors --force
+count=$(nproc)
+run "$PCERE" regions processors.pcere
+says "what room is for is told" 0 out "by_processors.*at most $count threads?: memory with one part for each of $count processors? " out 'by_either.*at most 1 thread: memory with one part per thread'
+run "$PCERE" replay --repeat 1 --threads "$count" processors.pcere 'by_processors*'
+says "as many threads as processors have room" 0
+run "$PCERE" replay --repeat 1 --threads "$((count + 1))" processors.pcere 'by_processors*'
+says "and no more" 1 err "holds for at most $count threads?, since"
+run "$PCERE" replay --repeat 1 --threads 2 processors.pcere 'by_either*'
+says "nor more than captured, where these are in it" 1 err 'holds for at most 1 thread, since'
+run "$PCERE" export processors.pcere 'by_processors*' -o processors.out
+run make -s -C processors.out run THREADS="$count"
+says "an exported one has as many as well" 0 out "OMP_NUM_THREADS=$count"
+
 # The same where the region's clause says how many.
 cat >asks.c <<'END'
 #include <omp.h>
