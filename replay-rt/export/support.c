@@ -18,7 +18,7 @@
 
 /* ---- thread-local variables: copied into this process's blocks, by the thread's number ---------------------------------------- */
 
-#define DECLARE(image, bytes) extern _Thread_local char thread_block_##image[bytes];
+#define DECLARE(image, bytes) extern _Thread_local char pcere_thread_block_##image[bytes];
 THREAD_BLOCKS(DECLARE)
 
 static const struct block { int image; size_t bytes; } blocks[] = {
@@ -30,7 +30,7 @@ static const struct block { int image; size_t bytes; } blocks[] = {
 static char *block_of(int image)                    /* the calling thread's */
 {
     switch (image) {
-#define CASE(image, bytes) case image: return thread_block_##image;
+#define CASE(image, bytes) case image: return pcere_thread_block_##image;
         THREAD_BLOCKS(CASE)
     }
     return NULL;

@@ -80,7 +80,7 @@ static enum pcere_status variable_write(struct placed *placed, struct text *out,
         return link_symbol_write(out, name, address) ? PCERE_OK : fail_name(error);
     if (!link_symbol_is_writable(name))
         return fail_name(error);
-    text_addf(out, ".globl \"%s\"\n.hidden \"%s\"\n.type \"%s\", @object\n.set \"%s\", thread_block_%zu+%" PRIu64 "\n", name, name, name, name, block, address);
+    text_addf(out, ".globl \"%s\"\n.hidden \"%s\"\n.type \"%s\", @object\n.set \"%s\", pcere_thread_block_%zu+%" PRIu64 "\n", name, name, name, name, block, address);
     return PCERE_OK;
 }
 
@@ -132,16 +132,16 @@ static void weak_write(const char *name, struct text *out)
         text_addf(out, ".weak \"%s\"\n", name);
 }
 
-/* Captured words of images that are filled anew. The probes' runtime is not here. */
+/* Captured words of images that are filled anew. The probes' runtime is not here. Kinds have names that no variable of a program has. */
 static void library_words_write(const struct export_work *work, struct text *out)
 {
     static const char *const kinds[] = {
-        [PLAN_RELOCATION_ADDRESS] = "address", [PLAN_RELOCATION_DATA] = "data", [PLAN_RELOCATION_COPY] = "copy",
-        [PLAN_RELOCATION_VALUE] = "address", [PLAN_RELOCATION_MODULE] = "module", [PLAN_RELOCATION_THREAD] = "thread"};
+        [PLAN_RELOCATION_ADDRESS] = ".Laddress", [PLAN_RELOCATION_DATA] = ".Ldata", [PLAN_RELOCATION_COPY] = ".Lcopy",
+        [PLAN_RELOCATION_VALUE] = ".Laddress", [PLAN_RELOCATION_MODULE] = ".Lmodule", [PLAN_RELOCATION_THREAD] = ".Lthread"};
     const struct plan_relocation *relocations = EXPORT_TABLE(work, relocations, struct plan_relocation);
     const char *strings = (const char *)work->plan.plan + work->plan.plan->strings;
     text_add(out, "\n# Words that held addresses of libraries: where, of what, plus how much (copies: bytes), kind (support.c). Modules and threads: image, offset.\n"
-                  ".set address, 0\n.set data, 1\n.set copy, 2\n.set module, 3\n.set thread, 4\n"
+                  ".set .Laddress, 0\n.set .Ldata, 1\n.set .Lcopy, 2\n.set .Lmodule, 3\n.set .Lthread, 4\n"
                   ".data\n.p2align 3\n.globl pcere_library_words, pcere_library_words_end\npcere_library_words:\n");
     for (uint64_t i = 0; i < work->plan.plan->relocations.count; i++) {
         const struct plan_relocation *word = &relocations[i];

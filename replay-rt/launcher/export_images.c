@@ -123,8 +123,8 @@ static uint64_t rounded(uint64_t bytes, uint64_t align)
 static void block_write(const struct export_work *work, size_t image, struct text *out)
 {
     const struct image *file = &work->session.images.items[image].file;
-    text_addf(out, ".globl thread_block_%zu\n.type thread_block_%zu, @object\n.size thread_block_%zu, %" PRIu64 "\nthread_block_%zu:", image, image,
-              image, file->tls_bytes, image);
+    text_addf(out, ".globl pcere_thread_block_%zu\n.type pcere_thread_block_%zu, @object\n.size pcere_thread_block_%zu, %" PRIu64 "\npcere_thread_block_%zu:", image,
+              image, image, file->tls_bytes, image);
     link_image_block_write(&work->session.images.items[image], out);
 }
 
@@ -190,7 +190,7 @@ static enum pcere_status image_write(const struct export_work *work, size_t imag
         text_addf(&out, ".globl \"%s\"\n.type \"%s\", %s\n.set \"%s\", ", link->name, link->name,
                   link->kind == PCERE_SYMBOL_FUNCTION ? "@function" : "@object", link->name);
         if (link->kind == PCERE_SYMBOL_TLS)
-            text_addf(&out, "thread_block_%zu+", image);
+            text_addf(&out, "pcere_thread_block_%zu+", image);
         text_addf(&out, "0x%" PRIx64 "\n", link->address);
     }
     if (image && has_block(work, image)) {

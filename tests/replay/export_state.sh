@@ -115,6 +115,32 @@ END
 run "$PCERE" capture --all-classes ./names
 says "a program whose globals have common names is captured" 0
 same names names.exported
+# Those of the words in its assembly, functions and thread-local variables, too.
+compile words <<'END'
+#include <stdio.h>
+double data, address, thread, values[1000];
+_Thread_local double module, thread_block_0, thread_block_1;
+#define FUNCTIONS(X) X(copy) X(region) X(driver) X(memory) X(state) X(files) X(heap) X(check) X(page_of) X(library_page) X(module_of) X(block_of) X(entry)
+#define DEFINE(name) __attribute__((noinline)) double name(double x) { return x + sizeof #name; }
+FUNCTIONS(DEFINE)
+#define NAME(name) name,
+double (*volatile all[])(double) = {FUNCTIONS(NAME)};
+int main(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < 1000; i++) {
+        module += i, thread_block_0 += 2 * i, thread_block_1 += 1;
+        values[i] = copy(i) + region(i) + all[i % (sizeof all / sizeof *all)](i);
+        if (i == 7)
+            data = module, address += 2, thread += 3, all[7] = copy;
+    }
+    printf("%g %g\n", values[3] + module, data);
+    return values[0] != sizeof "copy" * 2 + sizeof "region";
+}
+END
+run "$PCERE" capture --all-classes ./words
+says "a program whose globals are called as words of the export's assembly is captured" 0
+same words words.exported
 
 # Threads that had no copies of threadprivate variables when the region began.
 flags='-O2 -fnoopenmp-use-tls'
