@@ -138,6 +138,31 @@ void embedSection(Module &M, StringRef Section, StringRef Bytes) {
   M.appendModuleInlineAsm(Out.str());
 }
 
+/// Not each assembler takes these in a name, be it in quotes and with a backslash before them. A first \1 is LLVM's own.
+static bool isBeyondQuotes(char C) { return C == '"' || C == '\\' || C == 0x7f || (static_cast<unsigned char>(C) < ' ' && C != '\1'); }
+
+/// A global's name as codelets and the table have it.
+static std::string assemblyName(StringRef Name) {
+  std::string Text;
+  for (char C : Name)
+    Text += isBeyondQuotes(C) ? ".pcere." + utohexstr(static_cast<unsigned char>(C)) + "." : std::string(1, C);
+  return Text;
+}
+
+/// The unit as codelets have it; the program's keeps its names, by which others know them.
+static SmallString<0> writeUnit(Module &M) {
+  std::vector<std::pair<GlobalValue *, std::string>> Renamed;
+  for (GlobalValue &Value : M.global_values())
+    if (any_of(Value.getName(), isBeyondQuotes))
+      Renamed.emplace_back(&Value, Value.getName().str());
+  for (auto &[Value, Name] : Renamed)
+    Value->setName(assemblyName(Name));
+  SmallString<0> Bytes = writeBitcode(M);
+  for (auto &[Value, Name] : Renamed)
+    Value->setName(Name);
+  return Bytes;
+}
+
 void embedBitcode(Module &M, OptimizationLevel Level) {
   LLVMContext &Context = M.getContext();
   uint64_t Id = contentHash(writeBitcode(M));
@@ -145,7 +170,7 @@ void embedBitcode(Module &M, OptimizationLevel Level) {
   Metadata *Value = ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(Context), Id));
   M.getOrInsertNamedMetadata(UnitMetadata)->addOperand(MDNode::get(Context, Value));
 
-  SmallString<0> Bitcode = writeBitcode(M);
+  SmallString<0> Bitcode = writeUnit(M);
   SmallVector<uint8_t, 0> Packed;
   bool Zstd = compression::zstd::isAvailable();
   if (Zstd)
@@ -195,11 +220,11 @@ static std::vector<SymbolEntry> symbolsOf(Module &M) {
   bool Emulated = is_contained(commandLine(), "-femulated-tls"); // then no thread-local variable has a symbol
   for (GlobalVariable &V : M.globals())
     if (!hasNoSymbolOfItsOwn(V) && !(Emulated && V.isThreadLocal()) && !V.hasAppendingLinkage() && !V.getName().starts_with(".pcere.site") && (!V.isConstant() || isPlacedConstant(V)))
-      Entries.push_back({&V, V.getName().str(), V.isThreadLocal() ? "@dtpoff" : "", M.getDataLayout().getTypeAllocSize(V.getValueType()),
+      Entries.push_back({&V, assemblyName(V.getName()), V.isThreadLocal() ? "@dtpoff" : "", M.getDataLayout().getTypeAllocSize(V.getValueType()),
                          V.isThreadLocal() ? PCERE_SYMBOL_TLS : PCERE_SYMBOL_VARIABLE, V.hasLocalLinkage()});
   for (Function &F : M)
     if (!hasNoSymbolOfItsOwn(F) && (!F.hasLocalLinkage() || F.hasAddressTaken(nullptr, /*IgnoreCallbackUses=*/true)))
-      Entries.push_back({&F, F.getName().str(), "", 0, PCERE_SYMBOL_FUNCTION, F.hasLocalLinkage()});
+      Entries.push_back({&F, assemblyName(F.getName()), "", 0, PCERE_SYMBOL_FUNCTION, F.hasLocalLinkage()});
   return Entries;
 }
 
@@ -222,8 +247,8 @@ static bool needsQuotes(StringRef Symbol) {
   return Symbol.empty() || isDigit(Symbol.front()) || !all_of(Symbol, [](char C) { return isAlnum(C) || C == '_' || C == '.' || C == '$' || C == '@'; });
 }
 
-/// So the table knows such by names that need none, hidden in the program. What other units may define as well cannot have one: such a variable keeps its symbol instead.
-static void avoidQuotes(Module &M, std::vector<SymbolEntry> &Entries, uint64_t Id) {
+/// So the table knows those that must not stand there by other names, hidden in the program. What other units may define as well cannot have one: such a variable keeps its symbol instead.
+static void avoidNames(Module &M, std::vector<SymbolEntry> &Entries, uint64_t Id, bool Linked) {
   Mangler Mang;
   unsigned Count = 0;
   std::string Left;
@@ -231,7 +256,7 @@ static void avoidQuotes(Module &M, std::vector<SymbolEntry> &Entries, uint64_t I
   erase_if(Entries, [&](SymbolEntry &Entry) {
     SmallString<128> Symbol;
     Mang.getNameWithPrefix(Symbol, Entry.Value, false);
-    if (!needsQuotes(Symbol))
+    if (Linked ? !needsQuotes(Symbol) : none_of(Symbol, isBeyondQuotes))
       return false;
     if (!Entry.Value->isStrongDefinitionForLinker() || Entry.Value->hasComdat()) {
       if (auto *V = dyn_cast<GlobalVariable>(Entry.Value); V && !isRuntimeState(*V)) {
@@ -250,7 +275,8 @@ static void avoidQuotes(Module &M, std::vector<SymbolEntry> &Entries, uint64_t I
   appendToCompilerUsed(M, Aliased); // else one that nothing else refers to gets the alias's name
   appendToUsed(M, Kept);
   if (!Left.empty())
-    WithColor::warning() << "PCEREPass: with -flto, where the program is stripped, replays do not find these variables, since they are inline or weak and their names need quotes: " << Left << "\n";
+    WithColor::warning() << "PCEREPass: " << (Linked ? "with -flto, where the program is stripped, " : "") << "replays do not find these variables, since they are inline or weak and "
+                         << (Linked ? "their names need quotes: " : "assemblers do not take their names: ") << Left << "\n";
 }
 
 void embedSymbols(Module &M) {
@@ -260,10 +286,9 @@ void embedSymbols(Module &M) {
   M.getOrInsertNamedMetadata(SymbolsMetadata);
   std::vector<SymbolEntry> Symbols = symbolsOf(M);
   bool Linked = isForLinkTimeOptimisation(M);
-  if (Linked) {
+  if (Linked)
     makeNamesUnique(M, Symbols, Id);
-    avoidQuotes(M, Symbols, Id);
-  }
+  avoidNames(M, Symbols, Id, Linked);
   Mangler Mang;
   std::string Entries;
   raw_string_ostream Out(Entries);

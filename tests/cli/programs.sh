@@ -422,6 +422,35 @@ for flags in -flto -flto=thin; do
     sed -i '/static int/s/static/inline/' odd.cpp
 done
 
+# What assemblers take in no name, be it in quotes.
+cat >quoted.c <<'END'
+#include <stdio.h>
+volatile int quoted __asm__("quo\"ted") = 3;
+static volatile int turned __asm__("tur\\ned") = 4;
+int broken __asm__("bro\nken") = 5;
+double raise(double) __asm__("rai\"se");
+double raise(double x) { return x + quoted; }
+double (*volatile pointer)(double) = raise;
+static double values[1000];
+int main(void)
+{
+    for (int r = 0; r < 4; r++) {
+#pragma omp parallel for
+        for (int i = 0; i < 1000; i++) {
+            values[i] += pointer(i) + turned + broken;
+            broken += i == 7;
+        }
+    }
+    return printf("PASS %g %d\n", values[9], broken) < 0;
+}
+END
+for flags in -O2 "-O2 -flto"; do
+    # shellcheck disable=SC2086
+    run "$CLANG" $flags -g -fopenmp "-fpass-plugin=$(plugin)" -fuse-ld=lld quoted.c -o quoted; says "names with quotes, backslashes and ends of lines: compiled with $flags" 0
+    run "$PCERE" capture --force --all-classes ./quoted; says "captured" 0 out '^PASS'
+    run "$PCERE" verify quoted.pcere; says "and memory behind the region is the program's" 0 out identical
+done
+
 # Without symbols, and without the table of addresses, which the GNU linker drops: the locks are told as they are met.
 compile locks -fuse-ld=bfd -ffunction-sections -fdata-sections -Wl,--gc-sections -s <<'C'
 int main(void) {
