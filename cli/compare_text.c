@@ -183,7 +183,7 @@ void compare_print(const struct compare_view *view, const struct difference *dif
     matching_print(view, difference, out);
     events_print(view, difference, out);
     if (difference->only_a || difference->only_b)
-        fprintf(out, "%zu XUs are only in A, %zu only in B\n", difference->only_a, difference->only_b);
+        fprintf(out, "%zu XU%s only in A, %zu only in B\n", difference->only_a, difference->only_a == 1 ? " is" : "s are", difference->only_b);
     for (size_t i = 0; i < difference->event_count; i++)
         if (is_shown(view, difference->events[i].name))
             top_print(view, &difference->events[i], out);

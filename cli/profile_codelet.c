@@ -235,8 +235,9 @@ static void fidelity_print(const struct fidelity *fidelity)
     static const char *const headings[] = {"event", ">in vivo", ">in vitro", ">ratio"};
     const struct difference *difference = &fidelity->difference;
     struct cli_table *table = cli_table_new(4, headings);
-    printf("\nBeside %zu profile%s of the program: %zu XUs match by label, %zu are only there, %zu only here.\n\n", fidelity->in_vivo.count,
-           fidelity->in_vivo.count == 1 ? "" : "s", difference->event_count ? difference->events[0].matched : 0, difference->only_a, difference->only_b);
+    size_t matched = difference->event_count ? difference->events[0].matched : 0;
+    printf("\nBeside %zu profile%s of the program: %zu XU%s by label, %zu only there, %zu only here.\n\n", fidelity->in_vivo.count, fidelity->in_vivo.count == 1 ? "" : "s",
+           matched, matched == 1 ? " matches" : "s match", difference->only_a, difference->only_b);
     for (size_t i = 0; table && i < difference->event_count; i++) {
         const struct difference_event *event = &difference->events[i];
         bool time = strcmp(event->unit, "ns") == 0;

@@ -114,7 +114,7 @@ static enum pcere_status profile_print(const struct profile *profile, struct pce
     qsort(types, count, sizeof *types, by_time);
     char wall[UNITS_TEXT_BYTES], active[UNITS_TEXT_BYTES];
     const struct profile_run *run = &profile->runs[0];
-    printf("%zu XUs, active %s; wall time %s, %u thread%s, level %u\n\n", profile->count, units_format_ns(all_ns, active), units_format_ns(run->wall_ns, wall),
+    printf("%zu XU%s, active %s; wall time %s, %u thread%s, level %u\n\n", profile->count, profile->count == 1 ? "" : "s", units_format_ns(all_ns, active), units_format_ns(run->wall_ns, wall),
            run->threads, run->threads == 1 ? "" : "s", run->level);
     for (size_t i = 0; i < count; i++)
         type_print(table, profile, rows, &types[i], all_ns);
@@ -133,7 +133,7 @@ void profile_dropped_print(const struct profile *combined, FILE *out)
 {
     for (size_t i = 0; i < combined->dropped_count; i++) {
         const struct profile_dropped *dropped = &combined->dropped[i];
-        fprintf(out, "%srun %u: %llu XUs could not be combined: %s of %s\n", i ? "" : "\n", dropped->run + 1, (unsigned long long)dropped->xus,
+        fprintf(out, "%srun %u: %llu XU%s could not be combined: %s of %s\n", i ? "" : "\n", dropped->run + 1, (unsigned long long)dropped->xus, dropped->xus == 1 ? "" : "s",
                 profile_kind_name(dropped->kind), combined->constructs[dropped->construct].name);
     }
 }

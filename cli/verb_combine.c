@@ -110,7 +110,7 @@ static void summary_print(const struct profile *combined, const char *output)
             cli_ratio_text(interval, sum ? (double)width / (double)sum : 0);
         cli_table_row(table, (const char *const[]){combined->events[event].name, combined->events[event].unit, run, total, interval});
     }
-    printf("%s: %zu XUs of %zu run%s by %s\n\n", output, combined->count, combined->run_count, combined->run_count == 1 ? "" : "s", combined->strategy);
+    printf("%s: %zu XU%s of %zu run%s by %s\n\n", output, combined->count, combined->count == 1 ? "" : "s", combined->run_count, combined->run_count == 1 ? "" : "s", combined->strategy);
     if (table)
         cli_table_print(table, stdout);
     cli_table_free(table);

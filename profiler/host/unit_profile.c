@@ -151,9 +151,9 @@ static void blind_say(struct list *list, const struct units *units, enum label_r
     if (units->torn || units->mismatches)
         say(list, "%llu records did not fit what was open", (unsigned long long)(units->torn + units->mismatches));
     if (units->unfinished)
-        say(list, "%llu XUs had not ended when the program did", (unsigned long long)units->unfinished);
+        say(list, "%llu XU%s had not ended when the program did", (unsigned long long)units->unfinished, units->unfinished == 1 ? "" : "s");
     if (units->duplicates)
-        say(list, "%llu XUs have a label that another one has", (unsigned long long)units->duplicates);
+        say(list, "%llu XU%s a label that another one has", (unsigned long long)units->duplicates, units->duplicates == 1 ? " has" : "s have");
     if (header->counters_lost)
         say(list, "%llu readings of counters told nothing: the kernel had given the counters to others", (unsigned long long)header->counters_lost);
     if (header->counters_shared)

@@ -97,7 +97,7 @@ run "$PCERE" combine -o x.pcx i.json odd.json; says "a construct that is not lis
 # compare by label
 profile a.json "i" 0/1:a:0:100 0/2:a:1:200 0/3:b:2:300
 profile b.json "i" 0/1:a:0:100 0/2:a:1:260 0/4:b:2:300
-run "$PCERE" compare a.json b.json; says "two profiles are compared" 0 out '^i +1 +600 +660 +\+10\.0 %' out '^0/2 +a +task +200 +260 +\+30\.0 %' out '1 XUs are only in A, 1 only in B'
+run "$PCERE" compare a.json b.json; says "two profiles are compared" 0 out '^i +1 +600 +660 +\+10\.0 %' out '^0/2 +a +task +200 +260 +\+30\.0 %' out '^1 XU is only in A, 1 only in B'
 run "$PCERE" compare a.json b.json --json
 is "one XU changed" "$(json '.events[0] | "\(.matched) \(.changed) \(.top[0].label) \(.top[0].confidence)"')" "2 1 0/2 null"
 is "sums by construct" "$(json '[.groups[] | "\(.construct) \(.sums.i.a) \(.sums.i.b)"] | sort | join(",")')" "a 300 360,b 300 300"

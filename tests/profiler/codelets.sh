@@ -45,7 +45,7 @@ is "and no XU is on one side only" "$alone" 0
 is "every event is held side by side, active times too" "$(jq -c '[.fidelity.events[].event][-2:]' "codelet$regions.json")" '["task-clock","active-time"]'
 is "the profile says which region it is of" "$("$PCERE" compare --json codelet2.pcx codelet2.pcx | jq -r '.events | length > 0')" true
 run "$PCERE" profile work.pcere work.c:12 --threads 2 --force --in-vivo vivo1.pcx
-says "for people there is a table, and the comparison below it" 0 out 'Beside 1 profile of the program: 28 XUs match by label, 0 are only there, 0 only here'
+says "for people there is a table, and the comparison below it" 0 out 'Beside 1 profile of the program: 28 XUs match by label, 0 only there, 0 only here'
 run "$PCERE" profile work.pcere work.c:12 --threads 1 --force -o one.pcx
 says "other numbers of threads do as well" 0 out '^2[0-9] XUs.*1 thread, level'
 

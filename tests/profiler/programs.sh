@@ -23,6 +23,9 @@ run "$PCERE" profile ./empty; says "a region without loops and tasks has no XU" 
 run "$PCERE" profile --json ./empty
 is "with --json the sentence is in the document" "$(json .error.message)" "the program executed no XU: its profile is empty"
 
+program single '_Pragma("omp parallel num_threads(2)") { _Pragma("omp single") { _Pragma("omp task") puts("inside"); } }'
+run "$PCERE" profile ./single; says "one XU is spoken of as one" 0 out '^1 XU, active'
+
 if printf 'int main(void) { int n = 0;\n#pragma omp parallel reduction(+:n)\nn++; return n == 0; }\n' >gnu.c && gcc -fopenmp gnu.c -o gnu 2>/dev/null; then
     run "$PCERE" profile ./gnu; says "a program of gcc's OpenMP is refused before it runs" 4 err 'gcc.s OpenMP runtime \(libgomp\)' err 'hint: .*clang -fopenmp'
     gcc -O1 -fopenmp -c gnu.c -o gnu.o
