@@ -46,6 +46,7 @@ static enum pcere_status refusals_parse(unsigned *ret_faults, struct pcere_error
     return PCERE_OK;
 }
 
+#define THREADS_MOST 65536
 #define BUSY_RATIO 0.1                   /* of the run, stops left out */
 
 /* How long the program waited for a processor that other work had; 0 where its own threads may have had it. */
@@ -205,6 +206,15 @@ static enum pcere_status result_show(struct cli *cli, const char *path, const st
     return status;
 }
 
+/* Whoever has set OMP_NUM_THREADS may take the capture for one with as many. */
+static void threads_note(struct cli *cli)
+{
+    const char *variable = getenv("OMP_NUM_THREADS");
+    unsigned long threads = variable ? strtoul(variable, NULL, 10) : 0;
+    if (threads > 1 && threads <= THREADS_MOST)
+        cli_note(cli, "captured with 1 thread, though OMP_NUM_THREADS asks for %lu: a capture with as many is had with --threads %lu (replays may have any number)", threads, threads);
+}
+
 static enum pcere_status capture_do(struct cli *cli, const struct capture_options *options, struct pcere_error *error)
 {
     struct capture_result result = {0};
@@ -266,6 +276,8 @@ static enum pcere_status capture_verb(struct cli *cli, void *raw, struct pcere_e
         options.choose = choose_classes;
         options.choose_context = &choose;
         options.faults = faults;
+        if (!words->threads)
+            threads_note(cli);
         status = capture_do(cli, &options, error);
     }
     choose_done(&choose);
@@ -280,7 +292,7 @@ static const struct cli_option options[] = {
     {"regions", 0, CLI_TEXT, offsetof(struct capture_words, regions), "PATTERN",
      "Capture only regions whose name contains PATTERN, or matches it as a shell pattern; all are timed.", 0, 0},
     {"threads", 0, CLI_NUMBER, offsetof(struct capture_words, threads), "N",
-     "Threads of the program while it is captured (1). Replays may use any other number.", 1, 65536},
+     "Threads of the program while it is captured (1, whatever OMP_NUM_THREADS says). Replays may use any other number.", 1, THREADS_MOST},
     {"max-classes", 0, CLI_NUMBER, offsetof(struct capture_words, max_classes), "N",
      "At most N classes of invocations a region (10).", 1, CLASSES_LIMIT},
     {"all-classes", 0, CLI_FLAG, offsetof(struct capture_words, all_classes), NULL,

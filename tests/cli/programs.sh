@@ -388,6 +388,15 @@ for flags in -flto -flto=thin; do
     run "$PCERE" verify draws.pcere; says "and memory behind its region is the program's, the library's statics included" 0 out identical
 done
 
+# What the environment asks for is no option, and whoever set it is told.
+printf 'int a[100];\nint main(void) {\n#pragma omp parallel for\nfor (int i = 0; i < 100; i++) a[i] = i;\nreturn 0; }\n' | compile asked
+OMP_NUM_THREADS=2,1 run "$PCERE" capture --all-classes ./asked; says "a capture of one thread says so where OMP_NUM_THREADS asks for two" 0 err 'captured with 1 thread, though OMP_NUM_THREADS asks for 2: .*--threads 2'
+for words in "1 --force" "2 --force --threads 2" "2 --force --threads 1" "2 --force -q" "two --force"; do
+    # shellcheck disable=SC2086
+    OMP_NUM_THREADS=${words%% *} run "$PCERE" capture --all-classes ${words#* } ./asked; says "and runs with $words" 0
+    holds "without that" test "$(grep -c 'though OMP_NUM_THREADS' .err)" = 0
+done
+
 # ---- names that assembly has in quotes, which link-time optimisation forgets -----------------------------------------------
 cat >odd.cpp <<'END'
 #include <cstdio>
