@@ -76,15 +76,12 @@ static enum pcere_status captured_again(struct cli *cli, const struct replay_set
     if (status == PCERE_OK) {
         const struct capture_options options = {
             .program = stage.program, .arguments = store_manifest(cli->store)->arguments, .environment = stage.environment.list,
-            .library = stage.library, .threads = threads, .stdout_descriptor = -1, .stderr_descriptor = -1,
-            .two_runs = true, .store = place->path, .choose = wanted_choose, .choose_context = &wanted,
-            .stop = interrupt_came,
+            .library = stage.library, .threads = threads, .two_runs = true, .silent = true,
+            .store = place->path, .choose = wanted_choose, .choose_context = &wanted, .stop = interrupt_came,
         };
         snprintf(text, sizeof text, "running the program with %u thread%s", threads, threads == 1 ? "" : "s");
         cli_progress(cli, text);
-        int saved = cli_stdout_divert();
         status = capture_program(&options, &result, error);
-        cli_stdout_return(saved);
         if (status == PCERE_OK)
             status = cli_program_judge_again(cli, result.program_status, error);
         else if (status == PCERE_NO)          /* it was ended from outside */

@@ -380,7 +380,8 @@ static enum pcere_status two_runs(struct session *session, const int input[2], b
 {
     struct capture_result *result = session->result;
     const int quiet[3] = {input[0] >= 0 ? input[0] : STDIN_FILENO, -1, -1};
-    const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
+    const bool silent = session->options->silent;
+    const int own[3] = {input[1] >= 0 ? input[1] : STDIN_FILENO, silent ? -1 : STDOUT_FILENO, silent ? -1 : STDERR_FILENO};
     enum pcere_status status = measure_run(session->options, quiet, false, &result->timing, error);
     if (status != PCERE_OK)
         return status;

@@ -158,6 +158,7 @@ struct capture_options {         /* zero is a default wherever it makes sense; a
 
     /* capture_program */
     bool two_runs;               /* measure in a run of its own, before the one that is stopped */
+    bool silent;                 /* with two_runs: the one that is stopped is without output, too; else it has the caller's */
     bool among_ranks;            /* why not, if one_run: mpirun started it beside others, which do not begin anew with it */
     bool one_run;                /* never run it a second time, whatever is missing */
     bool every_class;            /* stops may cost what they like: choose() will want every class */

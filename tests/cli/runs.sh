@@ -118,6 +118,26 @@ run "$PCERE" predict --measure ends.pcere; says "its real runs may end as the ca
 run "$PCERE" verify --in-vivo --threads 2 ends.pcere; says "verify's, too" 0
 run env ENDS=4 "$PCERE" predict --measure ends.pcere; says "and not in another way" 1 err "exited with status 4"
 
+# What the program prints in real runs was seen when it was captured, and stands in nobody's way.
+compile tells <<'C'
+#include <stdio.h>
+static int a[1000];
+int main(void)
+{
+    for (int step = 0; step < 3; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 1000; i++)
+            if ((a[i] += i) == 14)
+                printf("inside\n");
+        fprintf(stderr, "step %d\n", step);
+    }
+    return puts("outside") < 0;
+}
+C
+run "$PCERE" capture -q --all-classes ./tells; says "a program that prints is captured" 0 out '^inside' out '^outside' err '^step 2'
+run "$PCERE" verify -q --in-vivo --threads 1,2 tells.pcere; says "verify with real runs gives its table" 0 out '^main@.* 2  identical'
+is "and nothing of theirs" "$(grep -cE 'inside|outside|step' .out .err | tr '\n' ' ')" ".out:0 .err:0 "
+
 # Arguments of regions tell invocations of two runs to be the same: what the program allocates lies where it did.
 compile places <<'C'
 #include <stdio.h>
