@@ -55,6 +55,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
     json_put(value, "verdict", compared ? json_from_string(verdict_word(result)) : json_null(), failed);
     json_put(value, "equal", json_boolean(compared && result->verdict <= VERIFY_ROUNDED), failed);
     json_put(value, "bound_ratio", compared ? json_real(result->bound_ratio) : json_null(), failed);
+    json_put(value, "single_bound_ratio", compared ? json_real(result->single_bound_ratio) : json_null(), failed);
     json_put(value, "directed_rounding", json_boolean(result->directed), failed);
     json_put(value, "runs", json_from_u64(result->runs), failed);
     json_put(value, "compared_bytes", json_from_u64(result->compared_bytes), failed);
@@ -166,6 +167,22 @@ static void cause_row(struct cli_table *table, const struct verify_cause *cause)
     free(words);
 }
 
+/* How far which values may differ. */
+static void bound_print(const struct verify_result *result)
+{
+    bool singles = false;
+    for (size_t i = 0; i < result->cause_count; i++)
+        singles |= result->causes[i].singles;
+    if (!(result->bound_ratio > 0)) {
+        printf(", nothing may differ:\n");
+        return;
+    }
+    printf(", doubles within %.2g", result->bound_ratio);
+    if (singles)
+        printf(", floats within %.2g", result->single_bound_ratio);
+    printf("%s:\n", result->directed ? ", or what rounding down and up leaves between them" : "");
+}
+
 static void causes_print(const struct verify_result *result)
 {
     static const char *const headings[] = {"variable", "memory", "kind", "difference", ">values", ">absolute", ">relative", "the first"};
@@ -173,11 +190,8 @@ static void causes_print(const struct verify_result *result)
         return;
     char *name = replay_target_name(result->target);
     printf("\n%s, %u thread%s", name ? name : "", result->threads, result->threads == 1 ? "" : "s");
-    if (result->bound_ratio > 0)
-        printf(", doubles within %.2g%s:\n", result->bound_ratio, result->directed ? ", or what rounding down and up leaves between them" : "");
-    else
-        printf(", nothing may differ:\n");
     free(name);
+    bound_print(result);
     struct cli_table *table = cli_table_new(sizeof headings / sizeof *headings, headings);
     for (size_t i = 0; table && i < result->cause_count && i < CAUSES_SHOWN; i++)
         cause_row(table, &result->causes[i]);

@@ -155,6 +155,7 @@ static enum verify_verdict float_judge(struct judge *judge, const struct value *
     double ratio = bound_for(&judge->source->bound, bytes);
     long double expected = object_float(value->kind, value->expected + at, bytes), found[2];
     bool within = true;
+    cause->singles |= bytes == sizeof(float);
     for (size_t run = 0; run < judge->run_count; run++) {
         found[run] = object_float(value->kind, value->found[run] + at, bytes);
         if (memcmp(value->expected + at, value->found[run] + at, bytes) != 0) {
@@ -532,6 +533,7 @@ static bool value_count(struct judge *judge, size_t index, struct value *value)
     cause->bytes += bytes_different(judge, value);
     cause->values++;
     cause->floating |= scratch.largest_absolute > 0;
+    cause->singles |= scratch.singles;
     cause->beyond += verdict > VERIFY_ROUNDED;
     cause->largest_absolute = fmax(cause->largest_absolute, scratch.largest_absolute);
     cause->largest_relative = fmax(cause->largest_relative, scratch.largest_relative);

@@ -167,6 +167,7 @@ struct verify_cause {                 /* a variable, or where nothing is known o
     const char *kind;                 /* "integer", "floating point", "pointer", "unknown type", ..: static */
     enum verify_verdict verdict;
     bool floating;                    /* the two largest differences hold */
+    bool singles;                     /* values of single precision are among them */
     double largest_absolute, largest_relative;
     uint64_t bytes, values, beyond;   /* that differ; `beyond`: values that differ by more than rounding */
 };
@@ -180,6 +181,7 @@ struct verify_result {
     bool identical;                   /* every compared byte is as in the original; false also where error.status is not PCERE_OK */
     enum verify_verdict verdict;      /* where error.status is PCERE_OK */
     double bound_ratio;               /* for doubles: how far they may differ, of the larger one, or of the largest in their array */
+    double single_bound_ratio;        /* likewise for values of single precision */
     bool directed;                    /* beyond that, as far as runs that rounded down and up say that rounding can move them (rounded.h) */
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */

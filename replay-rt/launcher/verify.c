@@ -287,6 +287,7 @@ static enum pcere_status codelet_verify(struct verifier *verifier, struct subjec
     struct difference_source source = {.codelet = &subject->codelet, .view = &subject->view,
                                        .bound = bound_choose(&verifier->session, &subject->codelet, team)};
     result->bound_ratio = source.bound.double_ratio;
+    result->single_bound_ratio = source.bound.single_ratio;
     if (!status && result->different_bytes) {
         status = objects_prepare(verifier, subject, error);
         source.objects = subject->objects;

@@ -115,6 +115,29 @@ says "the other process's thread is as good" 0 out 'last@.* 2 +identical .* 1 po
 run "$PCERE" verify --threads 2 holder.pcere wrong@
 says "another pointer into what a thread has is not" 1 out 'wrong@.* 2 +(DIFFERENT|NOT DETERMINISTIC)'
 
+# ---- floats, which have a bound of their own ----------------------------------------------------------------------------------------------
+compile floats <<'C'
+#include <stdio.h>
+static float values[20000];
+int main(void)
+{
+    float sum = 0;
+    for (int i = 0; i < 20000; i++)
+        values[i] = i ? 1 : 1e9f;
+    #pragma omp parallel for reduction(+ : sum)
+    for (int i = 0; i < 20000; i++)
+        sum += values[i];
+    return printf("PASS %g\n", sum) < 0;
+}
+C
+run "$PCERE" capture --all-classes ./floats
+says "a program that adds floats is captured" 0 out '^PASS'
+run "$PCERE" verify --threads 2 floats.pcere
+says "what is added in another order differs by rounding, and the heading names the bound that this is held against" 0 \
+    out 'main@floats.c:[0-9]+ #1, 2 threads, doubles within [0-9.e-]+, floats within [0-9.e-]+:$' out '^main: sum .*floating point +rounding +1 .*e-05'
+run "$PCERE" verify --threads 2 --json floats.pcere
+holds "as the document does" jq -e '.codelets[0] | .single_bound_ratio > 1e6 * .bound_ratio and .single_bound_ratio >= .causes[0].largest_relative_ratio' .out
+
 # ---- sums that cancel -------------------------------------------------------------------------------------------------------------------
 program cancels cancels.c
 captured cancels
