@@ -234,29 +234,74 @@ static bool isCalledFor(const DILocation &L, StringRef File) {
   return Ending.empty() || Ending.starts_with(".h") || Ending == ".tcc" || Ending == ".inl" || Ending == ".ipp" || (In && In->getName().contains_insensitive("alloc"));
 }
 
-static std::string numberedPlace(const DILocation &L) {
+namespace {
+struct Spot {
+  std::string Place;
+  bool OfSystem = false; ///< a header's, and nothing of the program's is known to be around it
+};
+} // namespace
+
+static bool isOfSystem(StringRef File) {
+  SmallString<128> Path(File);
+  sys::path::remove_dots(Path, /*remove_dot_dot=*/true);
+  return Path.starts_with("/usr/include/") || Path.starts_with("/usr/lib") || Path.str().contains("/include/c++/");
+}
+
+static Spot spotOf(const DILocation *L);
+
+static Spot numberedSpot(const DILocation &L) {
   StringRef Path = L.getFile()->getFilename();
   LLVMContext Context;
   std::unique_ptr<MemoryBuffer> Whole = opened<MemoryBuffer>(Path);
   std::unique_ptr<Module> Unit = parsed(getLazyBitcodeModule(Whole->getMemBufferRef(), Context), Path);
   Function *F = Unit->getFunction(L.getScope()->getSubprogram()->getName());
   if (!F || !done(F->materialize()))
-    return "";
+    return {};
   unsigned Number = 0;
   for (const Instruction &I : instructions(*F))
     if (++Number == L.getLine())
-      return sourcePlace(I.getDebugLoc());
-  return "";
+      return spotOf(I.getDebugLoc());
+  return {};
 }
 
-std::string sourcePlace(const DILocation *L) {
-  std::string Place;
+static Spot spotOf(const DILocation *L) {
+  Spot Found;
   for (; L; L = L->getInlinedAt()) {
-    Place = L->getDirectory() == NumberedFolder ? numberedPlace(*L) : (sys::path::filename(L->getFilename()) + ":" + Twine(L->getLine())).str();
-    if (!Place.empty() && (L->getLine() || !L->getInlinedAt()) && !isCalledFor(*L, StringRef(Place).rsplit(':').first))
+    Found = L->getDirectory() == NumberedFolder ? numberedSpot(*L) : Spot{(sys::path::filename(L->getFilename()) + ":" + Twine(L->getLine())).str(), isOfSystem(L->getFilename())};
+    if (!Found.Place.empty() && (L->getLine() || !L->getInlinedAt()) && !isCalledFor(*L, StringRef(Found.Place).rsplit(':').first))
       break;
   }
-  return Place;
+  return Found;
+}
+
+std::string sourcePlace(const DILocation *L) { return spotOf(L).Place; }
+
+static constexpr unsigned CallsMost = 16; ///< to look at, each of which has the unit's debug information read
+
+/// Adds the program's own lines that have \p F called, through functions of the system's headers; no more than two, since then there is not one of them.
+static void addCallingPlaces(const Function &F, SmallPtrSetImpl<const Function *> &Seen, unsigned &Looked, SmallVectorImpl<std::string> &Places) {
+  for (const Use &U : F.uses()) {
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    if (!Call || !Call->isCallee(&U))
+      continue;
+    if (Places.size() > 1 || ++Looked > CallsMost)
+      return;
+    Spot At = spotOf(Call->getDebugLoc());
+    if (!At.OfSystem && !is_contained(Places, At.Place))
+      Places.push_back(At.Place);
+    else if (At.OfSystem && Seen.insert(Call->getFunction()).second)
+      addCallingPlaces(*Call->getFunction(), Seen, Looked, Places);
+  }
+}
+
+std::string callingPlace(const Instruction &I) {
+  Spot At = spotOf(I.getDebugLoc());
+  SmallPtrSet<const Function *, 8> Seen = {I.getFunction()};
+  SmallVector<std::string, 2> Places;
+  unsigned Looked = 0;
+  if (At.OfSystem)
+    addCallingPlaces(*I.getFunction(), Seen, Looked, Places);
+  return Places.size() == 1 && Looked <= CallsMost && !Places[0].empty() ? Places[0] : At.Place;
 }
 
 } // namespace pcere

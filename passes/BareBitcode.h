@@ -19,6 +19,9 @@ std::unique_ptr<llvm::Module> readUnitLazily(llvm::StringRef Path, llvm::LLVMCon
 /// "FILE:LINE" in the source where \p L is; of a header's code and of an allocator that were inlined, where these are called. "" where nothing tells.
 std::string sourcePlace(const llvm::DILocation *L);
 
+/// The same of \p I, but of code of the system's headers that was not inlined, where the program calls that, if only one line of it does.
+std::string callingPlace(const llvm::Instruction &I);
+
 } // namespace pcere
 
 #endif

@@ -106,7 +106,7 @@ void ThreadFlow::findOwners() {
 std::string place(const Instruction *I) {
   if (!I)
     return "";
-  std::string Place = sourcePlace(I->getDebugLoc());
+  std::string Place = callingPlace(*I);
   if (!Place.empty())
     return " at " + Place;
   return (" in " + I->getFunction()->getName()).str();

@@ -401,6 +401,39 @@ for flags in -O0 -O2; do
     says "$flags: and what a container has by it" 0 out 'adds_to_vector.*allocated at uses.cpp:28, sized by omp_get_max_threads at settings.cpp:3'
     says "$flags: so is what a virtual function returns that there is one of" 0 out 'adds_by_plan.*allocated at uses.cpp:28, sized by omp_get_max_threads at settings.cpp:4'
 done
+# A container allocates in functions of its own: the program's line that calls it is told.
+cat >contained.cpp <<'END'
+#include <cstdio>
+#include <omp.h>
+#include <vector>
+static std::vector<double> sums;
+static std::vector<std::vector<double>> parts;
+int main()
+{
+    for (int step = 0; step < 3; step++) {
+        if ((int)sums.size() < 8 * omp_get_max_threads())
+            sums.resize(8 * omp_get_max_threads());
+        #pragma omp parallel
+        {
+            double sum = 0;
+            #pragma omp for
+            for (int i = 0; i < 1000; i++)
+                sum += i;
+            sums[8 * omp_get_thread_num()] = sum;
+        }
+    }
+    parts.assign(omp_get_max_threads(), std::vector<double>(16));
+    #pragma omp parallel
+    parts[omp_get_thread_num()][3] = 2;
+    return std::printf("PASS %g\n", sums[0] + parts[0][3]) < 0;
+}
+END
+"${CLANG/clang/clang++}" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" contained.cpp -o contained || exit 1
+captured contained
+run "$PCERE" regions contained.pcere
+says "what a container allocates is told by the line that has it do so" 0 out 'contained.cpp:11.*allocated at contained.cpp:10, sized by omp_get_max_threads at contained.cpp:10' \
+    out 'contained.cpp:21.*allocated at contained.cpp:20, sized by omp_get_max_threads at contained.cpp:20'
+
 # Where that would take longer than captures do, it is done once more threads are asked for; on another machine as well, and once for a store.
 head -c 4000000 /dev/zero | tr '\0' '\377' >large
 echo 'const unsigned char large[] = {
