@@ -217,7 +217,10 @@ private:
 
   // ThreadPieces.cpp
   const Copy *copyFromBefore(const Copies &Of, unsigned In, const llvm::Value *V);
+  void orderEntering();
+  llvm::ArrayRef<unsigned> entering(unsigned N) const { return N + 1 < FirstIn.size() ? llvm::ArrayRef(Entering).slice(FirstIn[N], FirstIn[N + 1] - FirstIn[N]) : llvm::ArrayRef<unsigned>(); }
   void addTeamCopies(Copies &All);
+  void addMinima(Copies &All);
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
   Copies copiesOfParts(const Copies &Counts, Shapes &Of);
   std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
@@ -265,11 +268,11 @@ private:
   llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Shared, Divisions, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  std::vector<Seen> Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes that have a constant, too: a parameter, or what a local variable holds
-  llvm::DenseMap<unsigned, llvm::SmallVector<unsigned, 4>> Into; ///< edges by the class that they enter
-  llvm::DenseSet<unsigned> Asked;                          ///< classes of what num_threads clauses ask for, and of what that was copied from
+  std::vector<unsigned> FirstIn, Entering;                 ///< edges by the class that they enter, but for allocations
+  llvm::DenseSet<unsigned> Origins;                        ///< classes of what num_threads clauses ask for, and that was copied from; and of the least of a count and something else
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;
   llvm::SetVector<unsigned> Changed;

@@ -74,6 +74,19 @@ const ThreadFlow::Copy *ThreadFlow::copyFromBefore(const Copies &Of, unsigned In
   return Slot != Of.end() && Slot->second.By.anyCommon(others(In)) && !Slot->second.By.anyCommon(Own) ? &Slot->second : nullptr;
 }
 
+void ThreadFlow::orderEntering() {
+  FirstIn.assign(Nodes.size() + 1, 0);
+  for (const Edge &E : Edges)
+    FirstIn[find(E.To) + 1] += !E.Allocation;
+  for (size_t N = 1; N < FirstIn.size(); ++N)
+    FirstIn[N] += FirstIn[N - 1];
+  Entering.resize(FirstIn.back());
+  std::vector<unsigned> Next(FirstIn.begin(), FirstIn.end() - 1);
+  for (unsigned E = 0; E < Edges.size(); ++E)
+    if (!Edges[E].Allocation)
+      Entering[Next[find(Edges[E].To)]++] = E;
+}
+
 /// The numbers that num_threads clauses ask for, whatever they are from.
 void ThreadFlow::addTeamCopies(Copies &All) {
   SetVector<unsigned> Next;
@@ -82,14 +95,33 @@ void ThreadFlow::addTeamCopies(Copies &All) {
     if (calleeName(*cast<CallBase>(I)).starts_with("__kmpc_push_num_threads"))
       Same.insert(find(nodeIn(In, asksForTeam(*cast<CallBase>(I)))));
     for (size_t K = 0; K < Same.size(); ++K) {
-      Asked.insert(Same[K]);
+      Origins.insert(Same[K]);
       addCopy(All, Next, Same[K], {owners(Instances[In]), I});
-      for (unsigned E : Into.lookup(Same[K]))
+      for (unsigned E : entering(Same[K]))
         if (Edges[E].How == Edge::Copied)
           Same.insert(find(Edges[E].From));
     }
   }
   followCopies(All, Next);
+}
+
+/// The least of a count and something else is no more pieces than that.
+void ThreadFlow::addMinima(Copies &All) {
+  for (bool New = true; New;) {
+    SetVector<unsigned> Next;
+    for (auto [In, I] : Minima)
+      for (unsigned K : {0u, 1u}) {
+        const Value *Count = plain(I->getOperand(K));
+        auto Slot = carriesNothing(Count) ? All.end() : All.find(find(nodeIn(In, Count)));
+        if (Slot == All.end())
+          continue;
+        Copy Of = Slot->second;
+        Origins.insert(find(nodeIn(In, I)));
+        addCopy(All, Next, find(nodeIn(In, I)), Of);
+      }
+    New = !Next.empty();
+    followCopies(All, Next);
+  }
 }
 
 /// Whether nothing else than these copies comes to where \p V is from, from calls with other numbers as well.
@@ -100,11 +132,11 @@ bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
   SetVector<unsigned> Back;
   Back.insert(find(nodeIn(In, plain(V))));
   for (size_t K = 0; K < Back.size(); ++K) {
-    if (Asked.count(Back[K]))
+    if (Origins.count(Back[K]))
       continue;
     if (Constants.count(Back[K]))
       return false;
-    for (unsigned E : Into.lookup(Back[K])) {
+    for (unsigned E : entering(Back[K])) {
       unsigned From = find(Edges[E].From);
       Edge::Way How = Edges[E].How;
       if (How == Edge::Decided || How == Edge::Quotient || How == Edge::Divisor || From == Back[K])
@@ -217,17 +249,16 @@ std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const
 
 /// Where a region's code is looked at for several callers, all of them must have it so.
 void ThreadFlow::findPieces() {
-  for (unsigned E = 0; E < Edges.size(); ++E)
-    if (!Edges[E].Allocation)
-      Into[find(Edges[E].To)].push_back(E);
   Shapes Of;
+  orderEntering();
   Copies Counts = copiesOfCounts();
   addTeamCopies(Counts);
+  addMinima(Counts);
   Copies Parts = copiesOfParts(Counts, Of);
-  MapVector<std::pair<const Instruction *, unsigned>, std::string> Reasons; // by region
+  MapVector<std::pair<const Instruction *, unsigned>, std::string> Found; // by region
   auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {
     for (unsigned Owner : owners(Instances[At.In]).set_bits()) {
-      auto [Slot, New] = Reasons.insert({{At.I, Owner}, ""});
+      auto [Slot, New] = Found.insert({{At.I, Owner}, ""});
       if (New || !Slot->second.empty())
         Slot->second = ReasonOf();
     }
@@ -236,7 +267,7 @@ void ThreadFlow::findPieces() {
     Add(At, [&] { return reasonOfShared(At, Counts, Parts); });
   for (const Seen &At : InRegions)
     Add(At, [&] { return reasonOfLoop(At, Counts, Parts, Of); });
-  for (auto &[Key, Reason] : Reasons)
+  for (auto &[Key, Reason] : Found)
     if (!Reason.empty())
       flag(Alone[Key.second], Reason);
 }

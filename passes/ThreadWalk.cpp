@@ -199,6 +199,8 @@ bool ThreadFlow::partition(const Instruction &I) {
     return false;
   if (Quotient)
     Divisions.push_back({Here, &I});
+  if (Own && (Own->getIntrinsicID() == Intrinsic::smin || Own->getIntrinsicID() == Intrinsic::umin))
+    Minima.push_back({Here, &I});
   if (!carriesNothing(A))
     Edges.push_back({node(A), node(&I), nullptr, Quotient ? Edge::Quotient : Product ? Edge::Product : Edge::Choice, node(B), Here});
   Edges.push_back({node(B), node(&I), nullptr, Quotient ? Edge::Divisor : Product ? Edge::Product : Edge::Choice, carriesNothing(A) ? 0 : node(A), Here});

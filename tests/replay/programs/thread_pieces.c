@@ -22,6 +22,14 @@ static void piece_for_each(void)
         work((long)N * t / threads, (long)N * (t + 1) / threads);
 }
 
+__attribute__((noinline)) static void piece_for_each_at_most(int most)
+{
+    int threads = omp_get_max_threads(), pieces = most < threads ? most : threads;
+#pragma omp parallel for
+    for (int t = 0; t < pieces; t++)
+        work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
 __attribute__((noinline)) static void piece_for_each_asked(long least)
 {
     int threads = omp_get_max_threads();
@@ -124,6 +132,7 @@ int main(void)
 {
     for (int step = 0; step < 3; step++) {
         piece_for_each();
+        piece_for_each_at_most(10 + step);
         piece_for_each_asked(100 + step);
         task_for_each();
         taskloop_of_as_many();
