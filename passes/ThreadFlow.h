@@ -59,7 +59,7 @@ bool makesStandardBarrier(const llvm::CallBase &Call);
 bool isInStandardBarrier(const llvm::Instruction &I);
 
 /// A worksharing loop, or a taskloop that says how many tasks it has.
-bool isShared(const llvm::CallBase &Call);
+bool sharesWork(const llvm::CallBase &Call);
 
 /// A region's own function, or the one that has all of it where nothing was optimised.
 bool eachThreadRuns(const llvm::Function &F);
@@ -217,15 +217,14 @@ private:
 
   // ThreadPieces.cpp
   const Copy *copyFromBefore(const Copies &Of, unsigned In, const llvm::Value *V);
-  void orderEntering();
   llvm::ArrayRef<unsigned> entering(unsigned N) const { return N + 1 < FirstIn.size() ? llvm::ArrayRef(Entering).slice(FirstIn[N], FirstIn[N + 1] - FirstIn[N]) : llvm::ArrayRef<unsigned>(); }
   void addTeamCopies(Copies &All);
   void addMinima(Copies &All);
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
-  Copies copiesOfParts(const Copies &Counts, Shapes &Of);
+  Copies copiesOfParts(const Copies &Counts);
   std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
   std::string reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
-  std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts, Shapes &Of);
+  std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
   void findPieces();
 
   // ThreadBarriers.cpp
@@ -270,8 +269,8 @@ private:
   uint64_t Walked = 0;                                     ///< instructions, by instances
   std::vector<Seen> Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
-  llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes that have a constant, too: a parameter, or what a local variable holds
-  std::vector<unsigned> FirstIn, Entering;                 ///< edges by the class that they enter, but for allocations
+  llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes, and in the end their classes, that have a constant, too: a parameter, or what a local variable holds
+  std::vector<unsigned> FirstIn, Entering;                 ///< edges by the class that they enter
   llvm::DenseSet<unsigned> Origins;                        ///< classes of what num_threads clauses ask for, and that was copied from; and of the least of a count and something else
   std::vector<int> FactsOf;                                ///< by class, or -1
   std::deque<Facts> AllFacts;

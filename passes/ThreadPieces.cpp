@@ -41,7 +41,7 @@ static const Value *tasksOfLoop(const CallBase &Call) {
   return How && How->equalsInt(NumTasks) ? Call.getArgOperand(Kind + 1) : nullptr;
 }
 
-bool isShared(const CallBase &Call) { return sharedLoop(Call).first || tasksOfLoop(Call); }
+bool sharesWork(const CallBase &Call) { return sharedLoop(Call).first || tasksOfLoop(Call); }
 
 /// Without what is added to it, or the division by a step of one; what a local variable is given once is the same.
 static const Value *plain(const Value *V) {
@@ -72,19 +72,6 @@ const ThreadFlow::Copy *ThreadFlow::copyFromBefore(const Copies &Of, unsigned In
   BitVector Own = owners(Instances[In]);
   Own.reset(0);
   return Slot != Of.end() && Slot->second.By.anyCommon(others(In)) && !Slot->second.By.anyCommon(Own) ? &Slot->second : nullptr;
-}
-
-void ThreadFlow::orderEntering() {
-  FirstIn.assign(Nodes.size() + 1, 0);
-  for (const Edge &E : Edges)
-    FirstIn[find(E.To) + 1] += !E.Allocation;
-  for (size_t N = 1; N < FirstIn.size(); ++N)
-    FirstIn[N] += FirstIn[N - 1];
-  Entering.resize(FirstIn.back());
-  std::vector<unsigned> Next(FirstIn.begin(), FirstIn.end() - 1);
-  for (unsigned E = 0; E < Edges.size(); ++E)
-    if (!Edges[E].Allocation)
-      Entering[Next[find(Edges[E].To)]++] = E;
 }
 
 /// The numbers that num_threads clauses ask for, whatever they are from.
@@ -126,20 +113,17 @@ void ThreadFlow::addMinima(Copies &All) {
 
 /// Whether nothing else than these copies comes to where \p V is from, from calls with other numbers as well.
 bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
-  DenseSet<unsigned> Constants;
-  for (unsigned N : GivenConstants)
-    Constants.insert(find(N));
   SetVector<unsigned> Back;
   Back.insert(find(nodeIn(In, plain(V))));
   for (size_t K = 0; K < Back.size(); ++K) {
     if (Origins.count(Back[K]))
       continue;
-    if (Constants.count(Back[K]))
+    if (GivenConstants.count(Back[K]))
       return false;
     for (unsigned E : entering(Back[K])) {
       unsigned From = find(Edges[E].From);
       Edge::Way How = Edges[E].How;
-      if (How == Edge::Decided || How == Edge::Quotient || How == Edge::Divisor || From == Back[K])
+      if (Edges[E].Allocation || How == Edge::Decided || How == Edge::Quotient || How == Edge::Divisor || From == Back[K])
         continue;
       if (!Of.count(From))
         return false;
@@ -172,13 +156,13 @@ static bool variesInLoops(const Instruction &Division, Shapes &Of) {
 }
 
 /// What was divided by a count, the same for each thread: where one of them begins or ends is divided as well.
-ThreadFlow::Copies ThreadFlow::copiesOfParts(const Copies &Counts, Shapes &Of) {
+ThreadFlow::Copies ThreadFlow::copiesOfParts(const Copies &Counts) {
   Copies All;
   SetVector<unsigned> Next;
   for (auto [In, I] : Divisions) {
     const Facts *Whole = carriesNothing(I->getOperand(0)) ? nullptr : known(nodeIn(In, I->getOperand(0)));
     bool InRegion = owners(Instances[In]).find_next(0) > 0;
-    if ((Whole && Whole->Number) || (InRegion && !eachThreadRuns(*I->getFunction())) || variesInLoops(*I, Of))
+    if ((Whole && Whole->Number) || (InRegion && !eachThreadRuns(*I->getFunction())) || variesInLoops(*I, Control))
       continue;
     const Value *By = plain(I->getOperand(1));
     auto Slot = carriesNothing(By) ? Counts.end() : Counts.find(find(nodeIn(In, By)));
@@ -232,16 +216,16 @@ std::string ThreadFlow::reasonOfShared(const Seen &At, const Copies &Counts, con
   return Reason.empty() ? reasonOfPieces(At, Chunk, Parts, Chunks) : Reason;
 }
 
-std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts, Shapes &Of) {
-  Purposes Purpose(Of);
+std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts) {
+  Purposes Purpose(Control);
   std::string Reason;
   for (const Use &U : At.I->operands()) {
     const Copy *Count = copyFromBefore(Counts, At.In, U), *Part = copyFromBefore(Parts, At.In, U);
     if (!Reason.empty() || (!Count && !Part) || !Purpose.endsLoop(*At.I))
       continue;
-    if (Count && makesTasks(*At.I, Of))
+    if (Count && makesTasks(*At.I, Control))
       Reason = reasonOfPieces(At, U, Counts, Pieces);
-    else if (Part && eachThreadComes(*At.I, Of))
+    else if (Part && eachThreadComes(*At.I, Control))
       Reason = reasonOfPieces(At, U, Parts, PCERE_THREADS_DIVISION "a thread count from");
   }
   return Reason;
@@ -249,12 +233,14 @@ std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const
 
 /// Where a region's code is looked at for several callers, all of them must have it so.
 void ThreadFlow::findPieces() {
-  Shapes Of;
-  orderEntering();
+  DenseSet<unsigned> Constants;
+  for (unsigned N : GivenConstants)
+    Constants.insert(find(N));
+  GivenConstants = std::move(Constants);
   Copies Counts = copiesOfCounts();
   addTeamCopies(Counts);
   addMinima(Counts);
-  Copies Parts = copiesOfParts(Counts, Of);
+  Copies Parts = copiesOfParts(Counts);
   MapVector<std::pair<const Instruction *, unsigned>, std::string> Found; // by region
   auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {
     for (unsigned Owner : owners(Instances[At.In]).set_bits()) {
@@ -266,7 +252,7 @@ void ThreadFlow::findPieces() {
   for (const Seen &At : Shared)
     Add(At, [&] { return reasonOfShared(At, Counts, Parts); });
   for (const Seen &At : InRegions)
-    Add(At, [&] { return reasonOfLoop(At, Counts, Parts, Of); });
+    Add(At, [&] { return reasonOfLoop(At, Counts, Parts); });
   for (auto &[Key, Reason] : Found)
     if (!Reason.empty())
       flag(Alone[Key.second], Reason);

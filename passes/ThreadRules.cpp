@@ -41,15 +41,19 @@ void ThreadFlow::order() {
   for (unsigned N = 0; N < Members.size(); ++N)
     if (Members[N] > MembersMost)
       Wide.set(N);
-  FirstOut.assign(Nodes.size() + 1, 0);
-  for (const Edge &E : Edges)
-    FirstOut[find(E.From) + 1]++;
-  for (size_t N = 1; N < FirstOut.size(); ++N)
-    FirstOut[N] += FirstOut[N - 1];
-  Out.resize(Edges.size());
-  std::vector<unsigned> Next(FirstOut.begin(), FirstOut.end() - 1);
-  for (unsigned E = 0; E < Edges.size(); ++E)
-    Out[Next[find(Edges[E].From)]++] = E;
+  auto Sort = [&](unsigned Edge::*End, std::vector<unsigned> &First, std::vector<unsigned> &Sorted) {
+    First.assign(Nodes.size() + 1, 0);
+    for (const Edge &E : Edges)
+      First[find(E.*End) + 1]++;
+    for (size_t N = 1; N < First.size(); ++N)
+      First[N] += First[N - 1];
+    Sorted.resize(Edges.size());
+    std::vector<unsigned> Next(First.begin(), First.end() - 1);
+    for (unsigned E = 0; E < Edges.size(); ++E)
+      Sorted[Next[find(Edges[E].*End)]++] = E;
+  };
+  Sort(&Edge::From, FirstOut, Out);
+  Sort(&Edge::To, FirstIn, Entering);
 }
 
 /// Once more is known of a count or a size.

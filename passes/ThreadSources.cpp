@@ -114,10 +114,6 @@ void ThreadFlow::addSources() {
 void ThreadFlow::addTeams() {
   if (Teams.empty())
     return;
-  std::vector<std::vector<unsigned>> In(Nodes.size());
-  for (const Edge &E : Edges)
-    if (E.How <= Edge::Choice)
-      In[find(E.To)].push_back(find(E.From));
   DenseSet<unsigned> Asked; // a region that sets the variable anew does so with its own number
   for (auto [At, I] : Sources)
     if (isa<CallBase>(I))
@@ -127,10 +123,9 @@ void ThreadFlow::addTeams() {
     SetVector<unsigned> Same;
     Same.insert(find(node(asksForTeam(*cast<CallBase>(I)))));
     for (size_t K = 0; K < Same.size(); ++K)
-      if (Same[K] < In.size())
-        for (unsigned From : In[Same[K]])
-          if (!Asked.count(From))
-            Same.insert(From);
+      for (unsigned E : entering(Same[K]))
+        if (unsigned From = find(Edges[E].From); Edges[E].How <= Edge::Choice && !Asked.count(From))
+          Same.insert(From);
     for (unsigned N : Same) {
       Facts &F = facts(N);
       F.Count |= owners(Instances[At]);

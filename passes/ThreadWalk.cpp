@@ -123,7 +123,7 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
     flow(Call.getArgOperand(2), node(&Call), true, false);
   } else if (asksForThreadCount(Call) || readsThreadVariable(Call) || setsOfProcessors(Call)) {
     Sources.push_back({Here, &Call});
-  } else if (isShared(Call)) {
+  } else if (sharesWork(Call)) {
     Shared.push_back({Here, &Call});
   } else if (asksForThreadNumber(Name)) {
     Numbers.push_back({Here, &Call});
