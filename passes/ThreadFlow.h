@@ -108,10 +108,11 @@ private:
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
 
-  /// What a loop that ends at a thread count sets at its counter, one for each thread.
+  /// What a loop that ends at a thread count sets at its counter, one for each thread; or what is set at remainders of one.
   struct Filled {
-    llvm::BitVector By;                         ///< who runs that loop
+    llvm::BitVector By;                         ///< who sets it
     const llvm::Instruction *At = nullptr, *Asked = nullptr;
+    bool Dealt = false;                         ///< at remainders only
   };
   /// What a region does with that.
   struct PartUse { bool Set = false, Elsewhere = false, Works = false, Leads = false; };
@@ -196,6 +197,7 @@ private:
   llvm::BitVector sharing(Shapes &Of);
   void findEqualParts();
   void fills(const llvm::Loop &L, const Facts &Bound);
+  void deals(unsigned In);
   const Filled *filled(const llvm::Value &Address, unsigned &Class);
   bool isAtOwnNumber(const llvm::Value &Address);
   void lookAtPart(const llvm::Instruction &I, Purposes &Purpose, llvm::MapVector<std::pair<unsigned, unsigned>, PartUse> &Uses);

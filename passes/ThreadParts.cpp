@@ -3,6 +3,7 @@
 //   part = n / omp_get_max_threads()                            region: for (i = me * part; i < (me + 1) * part; i++)
 //   for (t = 0; t < threads; t++) low[t] = n * t / threads      region: for (i = low[me]; i < low[me + 1]; i++)
 //   for (t = 0; t < threads; t++) piece[t] = malloc(..)         region: piece[me][i] = ..
+//   for (i = 0; i < n; i++) list[i % threads].push_back(i)      region: for (i : list[me])
 //
 // Fewer threads would leave some of the work, and further ones have none of it, or another one's. Where each has only memory of its own, fewer have enough. Not: parts that a region also takes from elsewhere
 // than its threads' own numbers (a thread without work takes another one's), or sets itself; numbers that end no loop and are no index (what a generator begins with).
@@ -60,6 +61,11 @@ static std::pair<const Value *, bool> alongIndices(const Value &Address, functio
     } else if (auto *Call = dyn_cast<CallBase>(V); Call && Call->arg_size() == 2 && Call->getArgOperand(0)->getType()->isPointerTy() && Call->getArgOperand(1)->getType()->isIntegerTy()) {
       Found |= !carriesNothing(Call->getArgOperand(1)) && Index(*Call->getArgOperand(1)); // an operator [] that was not inlined
       V = Call->getArgOperand(0);
+    } else if (auto *Load = dyn_cast<LoadInst>(V); Load && isa<AllocaInst>(Load->getPointerOperand())) {
+      const Value *Given = onlyValue(*cast<AllocaInst>(Load->getPointerOperand())); // a reference
+      if (!Given)
+        break;
+      V = Given;
     } else {
       break;
     }
@@ -130,6 +136,30 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
     }
 }
 
+/// What an instance sets where a remainder by a thread count says: to whom something was dealt, or how much.
+void ThreadFlow::deals(unsigned In) {
+  auto IsRemainder = [&](const Value &Index) {
+    const Facts *At = known(node(&Index));
+    return At && !At->Number && At->Divided.any() && !At->Part.anyCommon(At->Divided);
+  };
+  Here = In;
+  for (const Instruction &I : instructions(*Instances[In].F)) {
+    auto *Store = dyn_cast<StoreInst>(&I);
+    if (!Store || isa<Constant>(Store->getValueOperand()) || carriesNothing(Store->getPointerOperand()))
+      continue;
+    unsigned N = find(node(Store->getPointerOperand()));
+    const Value *By = nullptr;
+    alongIndices(*Store->getPointerOperand(), [&](const Value &Index) { return !By && IsRemainder(Index) && (By = &Index); });
+    if (!By || isWide(N))
+      continue;
+    auto [Slot, New] = Fills.try_emplace(N);
+    Filled &F = Slot->second;
+    if (New)
+      F = {BitVector(older() + 1), &I, known(node(By))->DividedBy, /*Dealt=*/true};
+    F.By |= owners(Instances[In]);
+  }
+}
+
 /// What was filled so, of the class \p Class, or null.
 const ThreadFlow::Filled *ThreadFlow::filled(const Value &Address, unsigned &Class) {
   if (carriesNothing(&Address))
@@ -170,6 +200,11 @@ static bool leads(const Value &Pointer, unsigned Depth = 0) {
   return Leads;
 }
 
+/// Where a list ends that a loop goes along.
+static bool endsLoopAt(const Value &Pointer, Purposes &Purpose) {
+  return any_of(Pointer.users(), [&](const User *U) { return isa<ICmpInst>(U) && Purpose.endsLoop(*U); }) || Purpose.of(Pointer) == Purposes::Bound;
+}
+
 /// `x[me]++` is no setting.
 static bool isStep(const StoreInst &Store) {
   auto *Step = dyn_cast<BinaryOperator>(Store.getValueOperand());
@@ -183,7 +218,8 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
   auto *Store = dyn_cast<StoreInst>(&I);
   auto *Atomic = dyn_cast<AtomicRMWInst>(&I);
   const Value *Address = Load ? Load->getPointerOperand() : Store ? Store->getPointerOperand() : Atomic ? Atomic->getPointerOperand() : nullptr;
-  if (!Address || !filled(*Address, Class))
+  const Filled *By = Address ? filled(*Address, Class) : nullptr;
+  if (!By)
     return;
   for (unsigned Owner : owners(Instances[Here]).set_bits()) {
     PartUse &Use = Uses[{Owner, Class}];
@@ -192,7 +228,11 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
       continue;
     }
     bool Own = isAtOwnNumber(*Address), Pointer = Load->getType()->isPointerTy();
-    bool Works = !Pointer && !Load->getType()->isVectorTy() && Purpose.of(*Load) != Purposes::Nothing;
+    bool Works = false;
+    if (By->Dealt)
+      Works = Pointer ? endsLoopAt(*Load, Purpose) : Purpose.of(*Load) == Purposes::Bound;
+    else
+      Works = !Pointer && !Load->getType()->isVectorTy() && Purpose.of(*Load) != Purposes::Nothing;
     Use.Works |= Works && Own;
     Use.Elsewhere |= Works && !Own && !isa<Constant>(Address);
     Use.Leads |= Pointer && Own && leads(*Load);
@@ -202,6 +242,8 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
 void ThreadFlow::findParts(Shapes &Of) {
   MapVector<std::pair<unsigned, unsigned>, PartUse> Uses; // by region and class
   Purposes Purpose(Of);
+  for (unsigned In = 1; In < Instances.size(); ++In)
+    deals(In);
   if (Fills.empty())
     return;
   for (unsigned In = 1; In < Instances.size(); ++In) {
@@ -215,12 +257,12 @@ void ThreadFlow::findParts(Shapes &Of) {
   for (auto &[Key, Use] : Uses) {
     auto [Owner, Class] = Key;
     const Filled &By = Fills.find(Class)->second;
-    std::string Where = " (set" + place(By.At) + ", as many as " + asked(By.Asked) + ")";
+    std::string Where = (By.Dealt ? " (dealt" : " (set") + place(By.At) + (By.Dealt ? ", by remainders of " : ", as many as ") + asked(By.Asked) + ")";
     if (Use.Set)
       continue;
     if (Use.Works && !Use.Elsewhere)
       flag(Alone[Owner], PCERE_THREADS_DIVISION "a thread count from before the region" + Where);
-    else if (Use.Leads)
+    else if (Use.Leads && !By.Dealt)
       flag(Alone[Owner], "memory with one part per thread" + Where);
   }
 }

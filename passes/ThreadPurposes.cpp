@@ -73,6 +73,13 @@ void Purposes::follow(const Use &U) {
   case Instruction::Freeze:
     Same.insert(I);
     break;
+  case Instruction::PtrToInt: // the distance between two pointers
+    Same.insert(I);
+    break;
+  case Instruction::AShr:
+    if (I->isExact())
+      Same.insert(I);
+    break;
   case Instruction::And:
     if (auto *Mask = dyn_cast<ConstantInt>(I->getOperand(1)); Mask && leavesWholeRounds(Mask->getValue()))
       Same.insert(I);

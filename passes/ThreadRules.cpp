@@ -112,6 +112,8 @@ bool ThreadFlow::pass(const Edge &E) {
   bool Sized = join(To.Sized, From->Sized), Known = !isWide(E.To), Divides = E.How == Edge::Divisor || E.How == Edge::Modulus;
   bool Count = Known && !Divides && joinUndivided(E, *From, To);
   bool Divided = Known && join(To.Divided, Divides ? From->Count : From->Divided);
+  if (Known && E.How == Edge::Modulus) // what a container has one of for each thread
+    Divided |= join(To.Divided, From->Sized);
   bool Part = Known && E.How != Edge::Modulus && join(To.Part, Divides ? From->Count : From->Part), Number = Known && From->Number && !To.Number && !divides(E);
   To.Number |= Number;
   if (Divided && !To.DividedBy)

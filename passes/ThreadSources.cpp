@@ -52,12 +52,9 @@ static bool sameAddress(const Value &A, const Value &B) {
 }
 
 /// Whether each thread of a region runs it once. Without optimisation the outlined function calls the one that has it.
-static bool eachThreadRuns(const Instruction &I) {
+static bool eachThreadRunsOnce(const Instruction &I) {
   const Function &F = *I.getFunction();
-  if (hasSite(F))
-    return !isInLoop(I);
-  auto *Call = F.hasOneUse() ? dyn_cast<CallBase>(*F.user_begin()) : nullptr;
-  return Call && hasSite(*Call->getFunction()) && !isInLoop(I) && !isInLoop(*Call);
+  return eachThreadRuns(F) && !isInLoop(I) && (hasSite(F) || !isInLoop(*cast<CallBase>(*F.user_begin())));
 }
 
 /// Behind the beginning of a critical construct: the last call before.
@@ -70,18 +67,18 @@ static bool isCritical(const Instruction &I) {
 
 const Value *countsThreads(const Instruction &I) {
   if (auto *Atomic = dyn_cast<AtomicRMWInst>(&I))
-    return Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()) && eachThreadRuns(I) && !isInStandardWait(I)
+    return Atomic->getOperation() == AtomicRMWInst::Add && Atomic->use_empty() && isOneEach(Atomic->getValOperand()) && eachThreadRunsOnce(I) && !isInStandardWait(I)
                ? Atomic->getPointerOperand() : nullptr;
   auto *Store = dyn_cast<StoreInst>(&I);
   auto *Sum = Store ? dyn_cast<BinaryOperator>(Store->getValueOperand()) : nullptr;
   auto *Before = Sum && Sum->getOpcode() == Instruction::Add && isOneEach(Sum->getOperand(1)) ? dyn_cast<LoadInst>(Sum->getOperand(0)) : nullptr;
-  return Before && sameAddress(*Before->getPointerOperand(), *Store->getPointerOperand()) && isCritical(I) && eachThreadRuns(I) ? Store->getPointerOperand() : nullptr;
+  return Before && sameAddress(*Before->getPointerOperand(), *Store->getPointerOperand()) && isCritical(I) && eachThreadRunsOnce(I) ? Store->getPointerOperand() : nullptr;
 }
 
 bool ThreadFlow::asks() const {
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
-      if (countsThreads(I) || (takesMaximum(I) && eachThreadRuns(I)))
+      if (countsThreads(I) || (takesMaximum(I) && eachThreadRunsOnce(I)))
         return true;
       else if (auto *Call = dyn_cast<CallBase>(&I)) {
         const Value *Team = asksForTeam(*Call);

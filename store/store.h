@@ -95,25 +95,31 @@ static inline bool store_region_is_short(const struct store_region *region)
     return members ? short_ones >= members - members / 10 : region->invocations && (region->time_ns + region->nested_ns) / region->invocations < STORE_SHORT_NS;
 }
 
+/* What its thread_sized says behind BEGINNING, or NULL: it does not begin so. */
+static inline const char *store_region_limit(const struct store_region *region, const char *beginning)
+{
+    size_t length = strlen(beginning);
+    return region->thread_sized && strncmp(region->thread_sized, beginning, length) == 0 ? region->thread_sized + length : NULL;
+}
+
 /* Whether it holds for no fewer threads than the capture's, as for no more. */
 static inline bool store_region_is_exact(const struct store_region *region)
 {
-    const char *sized = region->thread_sized;
-    return sized && (strncmp(sized, PCERE_THREADS_EXACT, sizeof PCERE_THREADS_EXACT - 1) == 0 || strncmp(sized, PCERE_THREADS_DIVISION, sizeof PCERE_THREADS_DIVISION - 1) == 0);
+    return store_region_limit(region, PCERE_THREADS_EXACT) || store_region_limit(region, PCERE_THREADS_DIVISION);
 }
 
 /* From how many threads on it goes another way than with fewer, or 0. */
 static inline uint32_t store_region_turns(const struct store_region *region)
 {
-    const char *sized = region->thread_sized;
-    return sized && strncmp(sized, PCERE_THREADS_WAY, sizeof PCERE_THREADS_WAY - 1) == 0 ? (uint32_t)strtoul(sized + sizeof PCERE_THREADS_WAY - 1, NULL, 10) : 0;
+    const char *from = store_region_limit(region, PCERE_THREADS_WAY);
+    return from ? (uint32_t)strtoul(from, NULL, 10) : 0;
 }
 
 /* As many threads have room in its memory as the capture had processors; 0: it is not known to be for these. */
 static inline uint32_t store_region_room(const struct store_region *region)
 {
-    const char *sized = region->thread_sized;
-    return sized && strncmp(sized, PCERE_THREADS_ROOM_FOR, sizeof PCERE_THREADS_ROOM_FOR - 1) == 0 ? (uint32_t)strtoul(sized + sizeof PCERE_THREADS_ROOM_FOR - 1, NULL, 10) : 0;
+    const char *parts = store_region_limit(region, PCERE_THREADS_ROOM_FOR);
+    return parts ? (uint32_t)strtoul(parts, NULL, 10) : 0;
 }
 
 /* Whether it can run with so many threads where the capture had so many. */

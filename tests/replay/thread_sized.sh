@@ -60,6 +60,21 @@ for flags in -O0 -O2 -O3; do
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
 done
 
+# What was dealt to threads by remainders of their number is done by as many only. Not: what the team deals itself, lists that anybody takes, scratch.
+for flags in -O0 -O2 -O3; do
+    program dealt thread_dealt.cpp
+    captured dealt --force --threads 2
+    run "$PCERE" regions --json dealt.pcere
+    exact="dealt_by_a_hash dealt_to_tables dealt_to_vectors dealt_to_workers" most="cleared_scratch dealt_by_the_team"
+    [ "$flags" != -O0 ] || exact="dealt_to_tables dealt_to_workers" most="cleared_scratch dealt_by_a_hash dealt_by_the_team dealt_to_vectors" # the vectors' own functions are not looked into there
+    is "$flags: what was dealt to the threads from before the region is flagged" "$(named true)" "$exact"
+    is "$flags: the rest is memory, or nothing" "$(named false)" "$most"
+    run "$PCERE" replay --repeat 1 --threads 1 dealt.pcere dealt_to_workers
+    says "$flags: fewer would leave some" 1 err 'exactly 2 threads, since it uses a division of the work.*dealt at thread_dealt.cpp:[0-9]+, by remainders of (omp_get_max_threads|num_threads) at thread_dealt.cpp'
+    run "$PCERE" verify --threads 1 dealt.pcere lists_for_anybody
+    says "$flags: what anybody takes is right with fewer" 0
+done
+
 # As many pieces of work as there were threads: others find none. Not: several for each, the team's own, and functions for any number.
 for flags in -O0 -O2 -O3; do
     program pieces thread_pieces.c
