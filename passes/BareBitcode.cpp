@@ -242,9 +242,10 @@ struct Spot {
 } // namespace
 
 static bool isOfSystem(StringRef File) {
-  SmallString<128> Path(File);
-  sys::path::remove_dots(Path, /*remove_dot_dot=*/true);
-  return Path.starts_with("/usr/include/") || Path.starts_with("/usr/lib") || Path.str().contains("/include/c++/");
+  SmallString<128> Plain(File);
+  sys::path::remove_dots(Plain, /*remove_dot_dot=*/true);
+  StringRef Path = Plain;
+  return Path.starts_with("/usr/include/") || Path.starts_with("/usr/lib") || Path.contains("/include/c++/");
 }
 
 static Spot spotOf(const DILocation *L);

@@ -204,8 +204,8 @@ private:
   void findParts(Shapes &Of);
 
   // ThreadWays.cpp
-  /// Of a thread count: who asked for it; or of a flag that is another one from so many threads on.
-  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; uint64_t From = 0; };
+  /// Of a thread count: who asked for it; or of a flag, or a number chosen at Compared, that is another one from so many threads on.
+  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; uint64_t From = 0; const llvm::Instruction *Compared = nullptr; };
   using Copies = llvm::DenseMap<unsigned, Copy>; ///< by class
   struct Way { uint64_t From = 0; std::string Reason; };
   void addCopy(Copies &All, llvm::SetVector<unsigned> &Next, unsigned N, const Copy &Of);
@@ -214,7 +214,8 @@ private:
   Copies copiesOfFlags(const Copies &Counts);
   unsigned origin(unsigned In, const llvm::Value *V);
   llvm::DenseSet<std::pair<unsigned, unsigned>> bounds(const Copies &Of);
-  void addWays(llvm::MapVector<unsigned, Way> &Ways, const Seen &At, const Copy *Of, uint64_t From);
+  Copies copiesOfChoices(const Copies &Counts);
+  void addWays(const Seen &At, const Copy *Of, uint64_t From);
   void findWays();
 
   // ThreadPieces.cpp
@@ -227,6 +228,7 @@ private:
   std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
   std::string reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
   std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
+  void findChosenPieces(const Copies &Counts);
   void findPieces();
 
   // ThreadBarriers.cpp
@@ -269,7 +271,8 @@ private:
   llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
-  std::vector<Seen> Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  llvm::MapVector<unsigned, Way> Ways;                     ///< by region
+  std::vector<Seen> Chosen, Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes, and in the end their classes, that have a constant, too: a parameter, or what a local variable holds
   std::vector<unsigned> FirstIn, Entering;                 ///< edges by the class that they enter

@@ -41,6 +41,19 @@ static const Value *tasksOfLoop(const CallBase &Call) {
   return How && How->equalsInt(NumTasks) ? Call.getArgOperand(Kind + 1) : nullptr;
 }
 
+/// What a loop or a taskloop ends at, or has so many of.
+static SmallVector<const Value *, 4> ends(const CallBase &Call) {
+  const Value *Last = tasksOfLoop(Call) ? tasksOfLoop(Call) : sharedLoop(Call).first;
+  SmallVector<const Value *, 4> All;
+  if (!Last->getType()->isPointerTy())
+    All.push_back(Last);
+  else if (isa<AllocaInst>(Last))
+    for (const User *U : Last->users())
+      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == Last)
+        All.push_back(Store->getValueOperand());
+  return All;
+}
+
 bool sharesWork(const CallBase &Call) { return sharedLoop(Call).first || tasksOfLoop(Call); }
 
 /// Without what is added to it, or the division by a step of one; what a local variable is given once is the same.
@@ -205,15 +218,12 @@ static constexpr StringLiteral Pieces = "work in as many pieces as there were th
 
 std::string ThreadFlow::reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts) {
   auto &Call = *cast<CallBase>(At.I);
-  if (const Value *Tasks = tasksOfLoop(Call))
-    return reasonOfPieces(At, Tasks, Counts, Pieces);
-  auto [Last, Chunk] = sharedLoop(Call);
-  std::string Reason = Last->getType()->isPointerTy() ? "" : reasonOfPieces(At, Last, Counts, Pieces);
-  if (isa<AllocaInst>(Last))
-    for (const User *U : Last->users())
-      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == Last && Reason.empty())
-        Reason = reasonOfPieces(At, Store->getValueOperand(), Counts, Pieces);
-  return Reason.empty() ? reasonOfPieces(At, Chunk, Parts, Chunks) : Reason;
+  std::string Reason;
+  for (const Value *End : ends(Call))
+    if (Reason.empty())
+      Reason = reasonOfPieces(At, End, Counts, Pieces);
+  const Value *Chunk = sharedLoop(Call).second;
+  return Reason.empty() && Chunk ? reasonOfPieces(At, Chunk, Parts, Chunks) : Reason;
 }
 
 std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts) {
@@ -229,6 +239,26 @@ std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const
       Reason = reasonOfPieces(At, U, Parts, PCERE_THREADS_DIVISION "a thread count from");
   }
   return Reason;
+}
+
+/// One piece for one thread, and several for each of more.
+void ThreadFlow::findChosenPieces(const Copies &Counts) {
+  Copies All = copiesOfChoices(Counts);
+  if (All.empty())
+    return;
+  addMinima(All);
+  Purposes Purpose(Control);
+  auto Add = [&](const Seen &At, const Value *End, bool Tasks) {
+    const Copy *Of = copyFromBefore(All, At.In, End);
+    if (Of && isAlways(All, At.In, End) && (!Tasks || (Purpose.endsLoop(*At.I) && makesTasks(*At.I, Control))))
+      addWays({At.In, Of->Compared}, Of, Of->From);
+  };
+  for (const Seen &At : Shared)
+    for (const Value *End : ends(*cast<CallBase>(At.I)))
+      Add(At, End, /*Tasks=*/false);
+  for (const Seen &At : InRegions)
+    for (const Use &U : At.I->operands())
+      Add(At, U, /*Tasks=*/true);
 }
 
 /// Where a region's code is looked at for several callers, all of them must have it so.
@@ -256,6 +286,7 @@ void ThreadFlow::findPieces() {
   for (auto &[Key, Reason] : Found)
     if (!Reason.empty())
       flag(Alone[Key.second], Reason);
+  findChosenPieces(Counts);
 }
 
 } // namespace pcere

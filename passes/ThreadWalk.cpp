@@ -298,11 +298,21 @@ bool ThreadFlow::setBefore(const LoadInst &Load, SmallVectorImpl<const Value *> 
   return Before;
 }
 
+/// A constant or another number, by comparing one with a constant.
+static bool isChoice(const Instruction &I) {
+  auto *Select = dyn_cast<SelectInst>(&I);
+  auto *Compare = Select && Select->getType()->isIntegerTy() ? dyn_cast<ICmpInst>(Select->getCondition()) : nullptr;
+  return Compare && (isa<ConstantInt>(Compare->getOperand(0)) || isa<ConstantInt>(Compare->getOperand(1))) &&
+         (isa<ConstantInt>(Select->getTrueValue()) || isa<ConstantInt>(Select->getFalseValue()));
+}
+
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
   if (takesMaximum(I))
     Maxima.push_back({Here, &I});
+  if (isChoice(I))
+    Chosen.push_back({Here, &I});
   control(I);
   if ((isa<LoadInst>(I) || isa<AtomicRMWInst>(I)) && isInStandardBarrier(I))
     BarriersRead.push_back({Here, &I});

@@ -42,7 +42,7 @@ static uint64_t turnsAt(const ICmpInst &Compare, unsigned Operand) {
 }
 
 void ThreadFlow::addCopy(Copies &All, SetVector<unsigned> &Next, unsigned N, const Copy &Of) {
-  Copy &Known = All.try_emplace(N, Copy{BitVector(older() + 1), Of.Asked, Of.From}).first->second;
+  Copy &Known = All.try_emplace(N, Copy{BitVector(older() + 1), Of.Asked, Of.From, Of.Compared}).first->second;
   if (Of.By.test(Known.By)) {
     Known.By |= Of.By;
     Next.insert(N);
@@ -87,6 +87,25 @@ ThreadFlow::Copies ThreadFlow::copiesOfFlags(const Copies &Counts) {
   return All;
 }
 
+/// Numbers that comparing a count chose, one of them a constant.
+ThreadFlow::Copies ThreadFlow::copiesOfChoices(const Copies &Counts) {
+  Copies All;
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Chosen)
+    for (unsigned K : {0u, 1u}) {
+      auto *Compare = cast<ICmpInst>(I->getOperand(0));
+      const Value *Count = Compare->getOperand(K);
+      uint64_t From = carriesNothing(Count) ? 0 : turnsAt(*Compare, K);
+      auto Of = From ? Counts.find(find(nodeIn(In, Count))) : Counts.end();
+      if (Of == Counts.end())
+        continue;
+      Origins.insert(find(nodeIn(In, I)));
+      addCopy(All, Next, find(nodeIn(In, I)), {Of->second.By, Of->second.Asked, From, I});
+    }
+  followCopies(All, Next);
+  return All;
+}
+
 /// The class of \p V, or, where it is read from memory, perhaps more than once, of what is there.
 unsigned ThreadFlow::origin(unsigned In, const Value *V) {
   while (auto *Cast = dyn_cast<CastInst>(V))
@@ -107,7 +126,7 @@ DenseSet<std::pair<unsigned, unsigned>> ThreadFlow::bounds(const Copies &Of) {
   return All;
 }
 
-void ThreadFlow::addWays(MapVector<unsigned, Way> &Ways, const Seen &At, const Copy *Of, uint64_t From) {
+void ThreadFlow::addWays(const Seen &At, const Copy *Of, uint64_t From) {
   BitVector Own = owners(Instances[At.In]);
   Own.reset(0);
   if (!Of || !Of->By.anyCommon(others(At.In)) || Of->By.anyCommon(Own))
@@ -125,7 +144,6 @@ void ThreadFlow::addWays(MapVector<unsigned, Way> &Ways, const Seen &At, const C
 void ThreadFlow::findWays() {
   Copies Counts = copiesOfCounts(), Flags = copiesOfFlags(Counts);
   DenseSet<std::pair<unsigned, unsigned>> Ends = bounds(Counts);
-  MapVector<unsigned, Way> Ways; // by region
   auto Found = [&](const Copies &Among, unsigned In, const Value *V) {
     auto Slot = carriesNothing(V) ? Among.end() : Among.find(find(nodeIn(In, V)));
     return Slot == Among.end() ? nullptr : &Slot->second;
@@ -134,13 +152,13 @@ void ThreadFlow::findWays() {
     for (unsigned K : {0u, 1u}) {
       const Value *Compared = I->getOperand(K);
       if (uint64_t From = turnsAt(*cast<ICmpInst>(I), K); From && !Ends.count({In, origin(In, Compared)}))
-        addWays(Ways, {In, I}, Found(Counts, In, Compared), From);
+        addWays({In, I}, Found(Counts, In, Compared), From);
       if (const Copy *Flag = isa<ConstantInt>(I->getOperand(1 - K)) ? Found(Flags, In, Compared) : nullptr)
-        addWays(Ways, {In, I}, Flag, Flag->From);
+        addWays({In, I}, Flag, Flag->From);
     }
   for (auto [In, I] : Truths)
     if (const Copy *Flag = Found(Flags, In, I->getOperand(0)))
-      addWays(Ways, {In, I}, Flag, Flag->From);
+      addWays({In, I}, Flag, Flag->From);
   giveReasons([&](size_t K) { return Ways.lookup(static_cast<unsigned>(K) + 1).Reason; });
 }
 

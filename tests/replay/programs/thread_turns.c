@@ -112,6 +112,50 @@ static void by_work(int size)
     data[0] += seen;
 }
 
+/* ---- one piece for one thread, and several for each of more ----------------------------------------------------------------- */
+
+static void piece(int k, int pieces)
+{
+    for (long i = (long)N * k / pieces; i < (long)N * (k + 1) / pieces; i++)
+        data[i] += i % 7;
+}
+
+__attribute__((noinline)) static void many_pieces(int size)
+{
+    int threads = size / 100 < omp_get_max_threads() ? size / 100 : omp_get_max_threads();
+    int pieces = threads == 1 ? 1 : 8 * threads;
+    pieces = pieces < size ? pieces : size;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int k = 0; k < pieces; k++)
+        piece(k, pieces);
+}
+
+__attribute__((noinline)) static void many_tasks(void)
+{
+    int threads = omp_get_max_threads(), pieces = threads > 1 ? 4 * threads : 1;
+#pragma omp parallel
+#pragma omp single
+    for (int k = 0; k < pieces; k++)
+#pragma omp task firstprivate(k)
+        piece(k, pieces);
+}
+
+__attribute__((noinline)) static void many_pieces_always(void)
+{
+    int pieces = 8 * omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int k = 0; k < pieces; k++)
+        piece(k, pieces);
+}
+
+__attribute__((noinline)) static void pieces_by_level(int level)
+{
+    int pieces = level == 1 ? 1 : 8 * level;
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int k = 0; k < pieces; k++)
+        piece(k, pieces);
+}
+
 int main(int argc, char **argv)
 {
     struct settings settings = {.threads = omp_get_max_threads(), .procs = omp_get_num_procs(), .level = argc > 1 ? atoi(argv[1]) : 3};
@@ -130,6 +174,10 @@ int main(int argc, char **argv)
         by_processors(&settings);
         by_level(&settings);
         by_work(N);
+        many_pieces(N);
+        many_tasks();
+        many_pieces_always();
+        pieces_by_level(settings.level);
     }
     puts(data[N - 1] > 0 ? "PASS" : "FAIL");
     return 0;
