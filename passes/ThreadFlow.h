@@ -108,11 +108,11 @@ private:
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
 
-  /// What a loop that ends at a thread count sets at its counter, one for each thread; or what is set at remainders of one.
+  /// What a loop that ends at a thread count sets at its counter, one for each thread; or what is set in one chosen part of several.
   struct Filled {
     llvm::BitVector By;                         ///< who sets it
     const llvm::Instruction *At = nullptr, *Asked = nullptr;
-    bool Dealt = false;                         ///< at remainders only
+    bool Dealt = false;                         ///< so, and not by a loop's turns
   };
   /// What a region does with that.
   struct PartUse { bool Set = false, Elsewhere = false, Works = false, Leads = false; };
@@ -197,7 +197,7 @@ private:
   llvm::BitVector sharing(Shapes &Of);
   void findEqualParts();
   void fills(const llvm::Loop &L, const Facts &Bound);
-  void deals(unsigned In);
+  void deals(unsigned In, Shapes &Of);
   const Filled *filled(const llvm::Value &Address, unsigned &Class);
   bool isAtOwnNumber(const llvm::Value &Address);
   void lookAtPart(const llvm::Instruction &I, Purposes &Purpose, llvm::MapVector<std::pair<unsigned, unsigned>, PartUse> &Uses);

@@ -136,27 +136,41 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
     }
 }
 
-/// What an instance sets where a remainder by a thread count says: to whom something was dealt, or how much.
-void ThreadFlow::deals(unsigned In) {
-  auto IsRemainder = [&](const Value &Index) {
-    const Facts *At = known(node(&Index));
-    return At && !At->Number && At->Divided.any() && !At->Part.anyCommon(At->Divided);
-  };
+/// Does a loop around \p Store go from one \p Index to the next?
+static bool isTurn(const Value &Index, const StoreInst &Store, Shapes &Of) {
+  for (const Loop *L = Of.of(*Store.getFunction()).Loops.getLoopFor(Store.getParent()); L; L = L->getParentLoop())
+    if (followsTurns(*L, Index))
+      return true;
+  return false;
+}
+
+/// What an instance sets in one of several parts, which a remainder by a thread count, or something else than a loop's turns, chooses: to whom something was dealt, or how much.
+void ThreadFlow::deals(unsigned In, Shapes &Of) {
+  auto IsRemainder = [&](const Facts *At) { return At && At->Divided.any() && !At->Part.anyCommon(At->Divided); };
   Here = In;
   for (const Instruction &I : instructions(*Instances[In].F)) {
     auto *Store = dyn_cast<StoreInst>(&I);
     if (!Store || isa<Constant>(Store->getValueOperand()) || carriesNothing(Store->getPointerOperand()))
       continue;
     unsigned N = find(node(Store->getPointerOperand()));
-    const Value *By = nullptr;
-    alongIndices(*Store->getPointerOperand(), [&](const Value &Index) { return !By && IsRemainder(Index) && (By = &Index); });
-    if (!By || isWide(N))
+    const Facts *Memory = known(N);
+    const Instruction *Asked = nullptr;
+    alongIndices(*Store->getPointerOperand(), [&](const Value &Index) {
+      const Facts *At = known(node(&Index));
+      if (Asked || (At && At->Number))
+        return false;
+      if (IsRemainder(At))
+        Asked = At->DividedBy;
+      else if (Memory && Memory->Sized.any() && isa<Instruction>(Index) && !isTurn(Index, *Store, Of))
+        Asked = Memory->Asked;
+      return Asked != nullptr;
+    });
+    if (!Asked || isWide(N))
       continue;
     auto [Slot, New] = Fills.try_emplace(N);
-    Filled &F = Slot->second;
     if (New)
-      F = {BitVector(older() + 1), &I, known(node(By))->DividedBy, /*Dealt=*/true};
-    F.By |= owners(Instances[In]);
+      Slot->second = {BitVector(older() + 1), &I, Asked, /*Dealt=*/true};
+    Slot->second.By |= owners(Instances[In]);
   }
 }
 
@@ -243,7 +257,7 @@ void ThreadFlow::findParts(Shapes &Of) {
   MapVector<std::pair<unsigned, unsigned>, PartUse> Uses; // by region and class
   Purposes Purpose(Of);
   for (unsigned In = 1; In < Instances.size(); ++In)
-    deals(In);
+    deals(In, Of);
   if (Fills.empty())
     return;
   for (unsigned In = 1; In < Instances.size(); ++In) {
@@ -257,7 +271,7 @@ void ThreadFlow::findParts(Shapes &Of) {
   for (auto &[Key, Use] : Uses) {
     auto [Owner, Class] = Key;
     const Filled &By = Fills.find(Class)->second;
-    std::string Where = (By.Dealt ? " (dealt" : " (set") + place(By.At) + (By.Dealt ? ", by remainders of " : ", as many as ") + asked(By.Asked) + ")";
+    std::string Where = (By.Dealt ? " (dealt" : " (set") + place(By.At) + (By.Dealt ? ", to as many as " : ", as many as ") + asked(By.Asked) + ")";
     if (Use.Set)
       continue;
     if (Use.Works && !Use.Elsewhere)

@@ -60,17 +60,18 @@ for flags in -O0 -O2 -O3; do
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
 done
 
-# What was dealt to threads by remainders of their number is done by as many only. Not: what the team deals itself, lists that anybody takes, scratch.
+# What was dealt to the threads is done by as many only. Not: what the team deals itself, lists that anybody takes or that threads make anew, scratch.
 for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
     captured dealt --force --threads 2
     run "$PCERE" regions --json dealt.pcere
-    exact="dealt_by_a_hash dealt_to_tables dealt_to_vectors dealt_to_workers" most="cleared_scratch dealt_by_the_team"
-    [ "$flags" != -O0 ] || exact="dealt_to_tables dealt_to_workers" most="cleared_scratch dealt_by_a_hash dealt_by_the_team dealt_to_vectors" # the vectors' own functions are not looked into there
+    exact="dealt_by_a_hash dealt_by_a_table dealt_in_turn dealt_to_tables dealt_to_the_least dealt_to_vectors dealt_to_workers" most="cleared_scratch dealt_by_the_team its_own_lists"
+    # the vectors' own functions are not looked into there
+    [ "$flags" != -O0 ] || { exact="dealt_to_tables dealt_to_workers"; most="cleared_scratch dealt_by_a_hash dealt_by_a_table dealt_by_the_team dealt_in_turn dealt_to_the_least dealt_to_vectors its_own_lists"; }
     is "$flags: what was dealt to the threads from before the region is flagged" "$(named true)" "$exact"
     is "$flags: the rest is memory, or nothing" "$(named false)" "$most"
     run "$PCERE" replay --repeat 1 --threads 1 dealt.pcere dealt_to_workers
-    says "$flags: fewer would leave some" 1 err 'exactly 2 threads, since it uses a division of the work.*dealt at thread_dealt.cpp:[0-9]+, by remainders of (omp_get_max_threads|num_threads) at thread_dealt.cpp'
+    says "$flags: fewer would leave some" 1 err 'exactly 2 threads, since it uses a division of the work.*dealt at thread_dealt.cpp:[0-9]+, to as many as (omp_get_max_threads|num_threads) at thread_dealt.cpp'
     run "$PCERE" verify --threads 1 dealt.pcere lists_for_anybody
     says "$flags: what anybody takes is right with fewer" 0
 done

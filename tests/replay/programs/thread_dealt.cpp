@@ -1,4 +1,4 @@
-// thread_dealt.cpp - regions whose threads each work on what was dealt to them before, by remainders of a thread count.
+// thread_dealt.cpp - regions whose threads each work on what was dealt to them before.
 #include <cstdio>
 #include <cstdlib>
 #include <omp.h>
@@ -50,6 +50,51 @@ __attribute__((noinline)) static void dealt_to_tables()
     }
     free(list);
     free(count);
+}
+
+// in turn, to the one with the least, and as a table says
+__attribute__((noinline)) static void dealt_in_turn()
+{
+    size_t threads = static_cast<size_t>(omp_get_max_threads()), to = 0;
+    std::vector<std::vector<int>> mine(threads);
+    for (int i = 0; i < N; i++) {
+        mine[to].push_back(i);
+        if (++to == threads)
+            to = 0;
+    }
+#pragma omp parallel
+    for (int i : mine[static_cast<size_t>(omp_get_thread_num())])
+        work(i);
+}
+
+__attribute__((noinline)) static void dealt_to_the_least()
+{
+    std::vector<std::vector<int>> mine(static_cast<size_t>(omp_get_max_threads()));
+    for (int i = 0; i < N; i++) {
+        size_t least = 0;
+        for (size_t k = 1; k < mine.size(); k++)
+            if (mine[k].size() < mine[least].size())
+                least = k;
+        mine[least].push_back(i);
+    }
+#pragma omp parallel
+    for (int i : mine[static_cast<size_t>(omp_get_thread_num())])
+        work(i);
+}
+
+__attribute__((noinline)) static void dealt_by_a_table(const int *owner)
+{
+    std::vector<std::vector<int>> mine(static_cast<size_t>(omp_get_max_threads()));
+    for (int i = 0; i < N; i++)
+        mine[static_cast<size_t>(owner[i])].push_back(i);
+#pragma omp parallel
+    {
+        std::vector<int> &own = mine[static_cast<size_t>(omp_get_thread_num())];
+        for (int &i : own) {
+            work(i);
+            i += 1;
+        }
+    }
 }
 
 struct Worker {
@@ -104,7 +149,9 @@ __attribute__((noinline)) static void lists_for_anybody()
 __attribute__((noinline)) static void cleared_scratch()
 {
     int threads = omp_get_max_threads();
-    std::vector<std::vector<double>> scratch(static_cast<size_t>(threads), std::vector<double>(100));
+    std::vector<std::vector<double>> scratch(static_cast<size_t>(threads));
+    for (size_t t = 0; t < scratch.size(); t++)
+        scratch[t].resize(100);
     scratch[static_cast<size_t>(rand() % threads)][0] = 1;
 #pragma omp parallel
     {
@@ -118,16 +165,41 @@ __attribute__((noinline)) static void cleared_scratch()
     }
 }
 
+__attribute__((noinline)) static void its_own_lists(const int *owner)
+{
+    std::vector<std::vector<int>> found(static_cast<size_t>(omp_get_max_threads()));
+    for (int i = 0; i < 100; i++)
+        found[static_cast<size_t>(owner[i])].push_back(i);
+#pragma omp parallel
+    {
+        std::vector<int> &own = found[static_cast<size_t>(omp_get_thread_num())];
+        own.clear();
+#pragma omp for
+        for (int i = 0; i < N; i++)
+            if (i % 3 == 0)
+                own.push_back(i);
+        for (int i : own)
+            work(i);
+    }
+}
+
 int main()
 {
+    static int owner[N];
+    for (int i = 0; i < N; i++)
+        owner[i] = i * 31 % 17 % omp_get_max_threads();
     for (int k = 0; k < 3; k++) {
         dealt_to_vectors();
         dealt_by_a_hash();
         dealt_to_tables();
         dealt_to_workers();
+        dealt_in_turn();
+        dealt_to_the_least();
+        dealt_by_a_table(owner);
         dealt_by_the_team();
         lists_for_anybody();
         cleared_scratch();
+        its_own_lists(owner);
     }
     double sum = 0;
     for (double x : data)
