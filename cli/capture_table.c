@@ -2,12 +2,15 @@
 #include "cli/capture_table.h"
 #include "cli/cli.h"
 #include "core/json.h"
+#include "core/region_name.h"
 #include "core/text.h"
 #include "core/units.h"
 #include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define NOT_ENTERED_MOST 4          /* told by name */
 
 static double share_of(const struct store_manifest *manifest, uint64_t time_ns)
 {
@@ -125,6 +128,17 @@ static uint64_t without_ns(const struct store_manifest *manifest, uint64_t *ret_
     return left_ns;
 }
 
+static void not_entered_print(const struct store_manifest *manifest, FILE *out)
+{
+    char name[REGION_NAME_BYTES];
+    if (manifest->not_entered_count)
+        fputc('\n', out);
+    for (size_t i = 0; i < manifest->not_entered_count && i < NOT_ENTERED_MOST; i++)
+        fprintf(out, "not entered here: %s, %s\n", cli_region_name(name, manifest, manifest->not_entered[i].region), manifest->not_entered[i].reason);
+    if (manifest->not_entered_count > NOT_ENTERED_MOST)
+        fprintf(out, "and %zu more\n", manifest->not_entered_count - NOT_ENTERED_MOST);
+}
+
 void capture_table_print(const struct store_manifest *manifest, FILE *out)
 {
     static const char *const headings[] = {"~region", ">invocations", ">in vivo", ">share", ">captured", ">memory", ">stored", ""};
@@ -140,6 +154,7 @@ void capture_table_print(const struct store_manifest *manifest, FILE *out)
         total_row(table, manifest, "outside regions", manifest->serial_ns);
         total_row(table, manifest, "whole run", manifest->wall_ns);
         cli_table_print(table, out);
+        not_entered_print(manifest, out);
     }
     cli_table_free(table);
     free(order);
@@ -164,6 +179,21 @@ static json_t *class_value(const struct store_class *class, bool *failed)
     json_put(value, "read_bytes", class->io ? json_from_u64(class->read_bytes) : json_null(), failed);
     json_put(value, "written_bytes", class->io ? json_from_u64(class->written_bytes) : json_null(), failed);
     return value;
+}
+
+json_t *capture_not_entered_value(const struct store_manifest *manifest, bool *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < manifest->not_entered_count; i++) {
+        const struct store_limit *limit = &manifest->not_entered[i];
+        json_t *value = json_object();
+        json_put(value, "region", json_from_string(limit->region), failed);
+        json_put(value, "from_threads", json_from_u64(store_limit_enters(limit)), failed);
+        json_put(value, "reason", json_from_string(limit->reason), failed);
+        if (json_array_append_new(list, value) != 0)
+            *failed = true;
+    }
+    return list;
 }
 
 static json_t *region_value(const struct store_manifest *manifest, const struct store_region *region, bool *failed)
@@ -208,5 +238,6 @@ enum pcere_status capture_document_add(json_t *document, const struct store_mani
         if (json_array_append_new(regions, region_value(manifest, &manifest->regions[i], &failed)) != 0)
             failed = true;
     json_put(document, "regions", regions, &failed);
+    json_put(document, "not_entered", capture_not_entered_value(manifest, &failed), &failed);
     return failed ? pcere_fail_memory(error, "the result") : PCERE_OK;
 }

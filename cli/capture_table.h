@@ -6,6 +6,7 @@
 #include "core/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <stdint.h>
@@ -19,6 +20,9 @@ char *capture_stretched_text(char text[static CAPTURE_STRETCHED_BYTES], uint64_t
 
 /* One line a region, by falling share; then the serial part and the whole. */
 void capture_table_print(const struct store_manifest *manifest, FILE *out);
+
+/* Regions that the capture did not enter, since the program does so with more threads only: [{region, from_threads, reason}]. */
+json_t *capture_not_entered_value(const struct store_manifest *manifest, bool *failed);
 
 /* Add the keys of schema pcere.regions/1. PCERE_SYSTEM: no memory. */
 enum pcere_status capture_document_add(json_t *document, const struct store_manifest *manifest, struct pcere_error *error);

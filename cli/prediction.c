@@ -1,6 +1,7 @@
 /* cli/prediction.c - from words to a prediction, and from there to JSON. */
 #include "cli/prediction.h"
 #include "cli/architectures.h"
+#include "cli/capture_table.h"
 #include "cli/own_spread.h"
 #include "core/host.h"
 #include "core/json.h"
@@ -511,6 +512,7 @@ enum pcere_status prediction_document_add(json_t *document, const struct predict
     json_put(document, "serial_basis", json_string(predict_basis_name(result->serial_basis)), &failed);
     json_put(document, "captured_elsewhere", json_boolean(result->foreign), &failed);
     json_put(document, "run_spread_ratio", json_real(result->run_ratio), &failed);
+    json_put(document, "not_entered", capture_not_entered_value(prediction->manifest, &failed), &failed);
     json_put(document, "drift_ratio", result->drift_ns ? json_real(result->drift_ratio) : json_null(), &failed);
     json_put(document, "run_spread_runs", json_from_u64(result->run_count), &failed);
     json_put(document, "amdahl", law_value(prediction, &failed), &failed);

@@ -382,6 +382,33 @@ static void strange_print(const struct prediction *prediction)
     }
 }
 
+/* As its code says, where no real run has told: */
+static void not_entered_print(const struct prediction *prediction)
+{
+    const struct store_limit *first = NULL;
+    size_t count = 0;
+    uint32_t threads = 0;
+    char name[REGION_NAME_BYTES], others[CLI_TEXT_MOST] = "";
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        if (prediction->result.points[i].strange_ns)
+            return;
+        if (prediction->result.points[i].threads > threads)
+            threads = prediction->result.points[i].threads;
+    }
+    for (size_t i = 0; i < prediction->manifest->not_entered_count; i++) {
+        const struct store_limit *one = &prediction->manifest->not_entered[i];
+        count += store_limit_enters(one) <= threads;
+        if (store_limit_enters(one) <= threads && (!first || store_limit_enters(one) < store_limit_enters(first)))
+            first = one;
+    }
+    if (!first)
+        return;
+    if (count > 1)
+        snprintf(others, sizeof others, ", and %zu more region%s", count - 1, count == 2 ? "" : "s");
+    printf("NOT IN HERE: %s is %s%s. What the capture's %u thread%s did in place of it counts with any number: pcere capture --threads %u, or --measure finds out\n",
+           cli_region_name(name, prediction->manifest, first->region), first->reason, others, prediction->manifest->threads, prediction->manifest->threads == 1 ? "" : "s", threads);
+}
+
 /* Did the program really run with each number of threads other than the capture's? */
 static bool serial_checked(const struct prediction *prediction)
 {
@@ -477,6 +504,7 @@ static void prediction_print(const struct prediction *prediction)
         printf("\noutside regions %s at any number of threads%s\n", units_format_ns(prediction->result.serial_ns, serial), serial_checked(prediction) ? "" : ", as is assumed; --measure finds out");
     serial_change_print(prediction);
     strange_print(prediction);
+    not_entered_print(prediction);
     law_print(prediction);
     char spread[CLI_TEXT_MOST];
     cli_ratio_text(spread, prediction->result.run_ratio);

@@ -10,7 +10,7 @@
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
 //   ThreadPieces.cpp  as many pieces of work as threads    ThreadWays.cpp    another way for more threads
-//   ThreadTargets.cpp  which function a call through a table enters
+//   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -64,6 +64,9 @@ bool sharesWork(const llvm::CallBase &Call);
 /// A region's own function, or the one that has all of it where nothing was optimised.
 bool eachThreadRuns(const llvm::Function &F);
 
+/// The fewest threads, two or more, for which comparing them (\p Operand) comes out otherwise than for one; or 0. Of equality, with one.
+uint64_t turnsAt(const llvm::ICmpInst &Compare, unsigned Operand);
+
 /// The C++ library's own, where it counts who waits.
 bool isInStandardWait(const llvm::Instruction &I);
 
@@ -80,6 +83,9 @@ public:
 
   /// Why the region's memory holds for the captured thread count only, or "".
   const std::string &reason(size_t K) const { return Reasons[K]; }
+
+  /// Behind run(): \p Tell gets each microtask whose region the program enters only from some number of threads on, and "entered only from 2 threads on (..)".
+  void findEntries(llvm::function_ref<void(const llvm::Function &, const std::string &)> Tell);
 
 private:
   /// What is known of a value or of a class of memory.
@@ -223,6 +229,7 @@ private:
   llvm::ArrayRef<unsigned> entering(unsigned N) const { return N + 1 < FirstIn.size() ? llvm::ArrayRef(Entering).slice(FirstIn[N], FirstIn[N + 1] - FirstIn[N]) : llvm::ArrayRef<unsigned>(); }
   void addTeamCopies(Copies &All);
   void addMinima(Copies &All);
+  Copies countsAndMinima();
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
   Copies copiesOfParts(const Copies &Counts);
   std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
@@ -230,6 +237,11 @@ private:
   std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
   void findChosenPieces(const Copies &Counts);
   void findPieces();
+
+  // ThreadEntries.cpp
+  struct Entry { uint64_t From = 0; const llvm::Instruction *Asked = nullptr, *Compared = nullptr; };
+  Entry entryHere(const llvm::Instruction &Site, const Copies &Counts);
+  Entry entryOf(const llvm::Instruction &Site, const Copies &Counts, unsigned Depth);
 
   // ThreadBarriers.cpp
   bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);

@@ -124,6 +124,13 @@ void ThreadFlow::addMinima(Copies &All) {
   }
 }
 
+ThreadFlow::Copies ThreadFlow::countsAndMinima() {
+  Copies All = copiesOfCounts();
+  addTeamCopies(All);
+  addMinima(All);
+  return All;
+}
+
 /// Whether nothing else than these copies comes to where \p V is from, from calls with other numbers as well.
 bool ThreadFlow::isAlways(const Copies &Of, unsigned In, const Value *V) {
   SetVector<unsigned> Back;
@@ -267,9 +274,7 @@ void ThreadFlow::findPieces() {
   for (unsigned N : GivenConstants)
     Constants.insert(find(N));
   GivenConstants = std::move(Constants);
-  Copies Counts = copiesOfCounts();
-  addTeamCopies(Counts);
-  addMinima(Counts);
+  Copies Counts = countsAndMinima();
   Copies Parts = copiesOfParts(Counts);
   MapVector<std::pair<const Instruction *, unsigned>, std::string> Found; // by region
   auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {

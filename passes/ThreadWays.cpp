@@ -27,8 +27,7 @@ static bool followsUser(const Instruction &I, bool InRegion) {
   return Name == "omp_get_max_threads" || ((Name == "omp_get_num_threads" || Name == "omp_get_team_size") && InRegion);
 }
 
-/// The fewest threads, two or more, for which comparing them comes out otherwise than for one; or 0. Of equality, with one.
-static uint64_t turnsAt(const ICmpInst &Compare, unsigned Operand) {
+uint64_t turnsAt(const ICmpInst &Compare, unsigned Operand) {
   static constexpr int64_t Most = 4096;
   auto *Number = dyn_cast<ConstantInt>(Compare.getOperand(1 - Operand));
   if (!Number || Number->getBitWidth() > 64)

@@ -248,13 +248,16 @@ void writeThreadSized(Module &M, StringRef File) {
   std::error_code Failure;
   raw_fd_ostream Out(File, Failure, sys::fs::OF_Text);
   ThreadFlow Flow(M, 4000000);
-  if (!Failure && Flow.run())
-    for (size_t K = 0; K < Flow.regions(); ++K) {
-      auto *Name = dyn_cast<MDString>(Flow.microtask(K).getMetadata(SiteMetadata)->getOperand(0));
-      const std::string &Reason = Flow.reason(K);
-      if (Name && !Reason.empty())
-        Out << Name->getString() << '\t' << Reason << '\n';
-    }
+  auto Tell = [&](const Function &Microtask, const std::string &Reason) {
+    auto *Name = dyn_cast<MDString>(Microtask.getMetadata(SiteMetadata)->getOperand(0));
+    if (Name && !Reason.empty())
+      Out << Name->getString() << '\t' << Reason << '\n';
+  };
+  if (!Failure && Flow.run()) {
+    for (size_t K = 0; K < Flow.regions(); ++K)
+      Tell(Flow.microtask(K), Flow.reason(K));
+    Flow.findEntries(Tell);
+  }
   Out.close();
   if (Failure || Out.has_error())
     report_fatal_error(Twine("error: cannot write ") + File, /*gen_crash_diag=*/false);

@@ -48,6 +48,7 @@ void store_manifest_done(struct store_manifest *manifest)
     for (size_t i = 0; manifest->images && i < manifest->image_count; i++)
         free(manifest->images[i].library);
     free(manifest->images);
+    store_limits_free(manifest->not_entered, manifest->not_entered_count);
     strings_free(manifest->arguments);
     strings_free(manifest->environment);
     free(manifest->program);
@@ -215,6 +216,19 @@ static json_t *encode_files(const struct manifest_files *files, bool *failed)
     return object;
 }
 
+static json_t *encode_not_entered(const struct store_manifest *manifest, bool *failed)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < manifest->not_entered_count; i++) {
+        json_t *one = json_object();
+        json_put(one, "region", json_from_string(manifest->not_entered[i].region), failed);
+        json_put(one, "reason", json_from_string(manifest->not_entered[i].reason), failed);
+        if (json_array_append_new(list, one) != 0)
+            *failed = true;
+    }
+    return list;
+}
+
 static json_t *encode_manifest(const struct store_manifest *manifest, const struct manifest_files *files, json_t *host, bool *failed)
 {
     json_t *root = json_object(), *regions = json_array();
@@ -223,6 +237,8 @@ static json_t *encode_manifest(const struct store_manifest *manifest, const stru
     json_put(root, "complete", json_boolean(manifest->complete), failed);
     if (manifest->looked_together)
         json_put(root, "looked_together", json_true(), failed);
+    if (manifest->not_entered_count)
+        json_put(root, "not_entered", encode_not_entered(manifest, failed), failed);
     json_put(root, "program", json_from_string(manifest->program ? manifest->program : ""), failed);
     json_put(root, "program_file", json_from_string(manifest->program_file ? manifest->program_file : ""), failed);
     json_put(root, "arguments", encode_strings(manifest->arguments, failed), failed);
@@ -418,6 +434,17 @@ static void decode_files(struct json_reader *reader, const json_t *root, struct 
     decode_libraries(reader, object, files);
 }
 
+static void decode_not_entered(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)
+{
+    const json_t *list = json_object_get(root, "not_entered") ? json_read_array(reader, root, "not_entered") : NULL;
+    manifest->not_entered = list ? decode_items(reader, list, sizeof *manifest->not_entered) : NULL;
+    for (size_t i = 0; !reader->status && i < json_array_size(list); i++) {
+        manifest->not_entered_count = i + 1;
+        manifest->not_entered[i].region = json_read_string(reader, json_array_get(list, i), "region", false);
+        manifest->not_entered[i].reason = json_read_string(reader, json_array_get(list, i), "reason", false);
+    }
+}
+
 static void decode_manifest(struct json_reader *reader, const json_t *root, struct store_manifest *manifest)
 {
     manifest->complete = json_read_bool(reader, root, "complete");
@@ -447,6 +474,7 @@ static void decode_manifest(struct json_reader *reader, const json_t *root, stru
         manifest->region_count = i + 1;
         decode_region(reader, json_array_get(regions, i), &manifest->regions[i]);
     }
+    decode_not_entered(reader, root, manifest);
 }
 
 /* Another version is told before the check, which that version may compute differently. */

@@ -396,27 +396,58 @@ static int limit_rank(const struct store_region *region)
     return !region->thread_sized ? 0 : store_region_turns(region) ? 1 : store_region_is_exact(region) ? 3 : 2;
 }
 
+/* Of a region that the store has. */
+static enum pcere_status limit_take(struct store_region *region, const struct store_limit *limit, size_t *added, struct pcere_error *error)
+{
+    const struct store_region found = {.thread_sized = limit->reason};
+    if (limit_rank(region) >= limit_rank(&found))
+        return PCERE_OK;
+    char *reason = strdup(limit->reason);
+    if (!reason)
+        return pcere_fail_memory(error, "the limits of regions");
+    free(region->thread_sized);
+    region->thread_sized = reason;
+    ++*added;
+    return PCERE_OK;
+}
+
+/* Of one that the program enters only with more threads than the capture had. */
+static enum pcere_status not_entered_take(struct store_manifest *manifest, const struct store_limit *limit, size_t *added, struct pcere_error *error)
+{
+    bool known = store_limit_enters(limit) <= manifest->threads;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        known = known || strcmp(manifest->regions[i].name, limit->region) == 0;
+    for (size_t i = 0; i < manifest->not_entered_count; i++)
+        known = known || strcmp(manifest->not_entered[i].region, limit->region) == 0;
+    if (known)
+        return PCERE_OK;
+    struct store_limit *grown = realloc(manifest->not_entered, (manifest->not_entered_count + 1) * sizeof *grown);
+    if (!grown)
+        return pcere_fail_memory(error, "the limits of regions");
+    manifest->not_entered = grown;
+    struct store_limit *added_one = &grown[manifest->not_entered_count++];
+    *added_one = (struct store_limit){strdup(limit->region), strdup(limit->reason)};
+    ++*added;
+    return added_one->region && added_one->reason ? PCERE_OK : pcere_fail_memory(error, "the limits of regions");
+}
+
 enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error)
 {
-    size_t added = all && !store->manifest.looked_together, bytes = 0;
-    store->manifest.looked_together |= all;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < store->manifest.region_count; j++) {
-            struct store_region *region = &store->manifest.regions[j];
-            const struct store_region found = {.thread_sized = limits[i].reason};
-            if (strcmp(region->name, limits[i].region) != 0 || limit_rank(region) >= limit_rank(&found))
-                continue;
-            char *reason = strdup(limits[i].reason);
-            if (!reason)
-                return pcere_fail_memory(error, "the limits of regions");
-            free(region->thread_sized);
-            region->thread_sized = reason;
-            added++;
-        }
-    if (!added)
-        return PCERE_OK;
+    struct store_manifest *manifest = &store->manifest;
+    size_t added = all && !manifest->looked_together, bytes = 0;
+    enum pcere_status status = PCERE_OK;
+    manifest->looked_together |= all;
+    for (size_t i = 0; !status && i < count; i++)
+        if (store_limit_enters(&limits[i]))
+            status = not_entered_take(manifest, &limits[i], &added, error);
+        else
+            for (size_t j = 0; !status && j < manifest->region_count; j++)
+                if (strcmp(manifest->regions[j].name, limits[i].region) == 0)
+                    status = limit_take(&manifest->regions[j], &limits[i], &added, error);
+    if (status || !added)
+        return status;
     char *text = NULL;
-    enum pcere_status status = manifest_encode(&store->manifest, &store->files, &text, &bytes, error);
+    status = manifest_encode(manifest, &store->files, &text, &bytes, error);
     if (!status)
         status = file_replace(store->directory, "manifest.json", text, bytes, true, "manifest.write", error);
     free(text);
@@ -425,7 +456,7 @@ enum pcere_status store_limits_write(struct store *store, const struct store_lim
 
 void store_limits_free(struct store_limit *limits, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; limits && i < count; i++) {
         free(limits[i].region);
         free(limits[i].reason);
     }

@@ -172,6 +172,16 @@ struct store_image {             /* a shared library of the user that was captur
     bool global;                 /* the program needs it, itself or through others; false: it was loaded later */
 };
 
+/* What was found out of a region after the capture. */
+struct store_limit { char *region, *reason; };
+
+/* From how many threads on the program enters the region, or 0: that is not what the reason tells. */
+static inline uint32_t store_limit_enters(const struct store_limit *limit)
+{
+    size_t length = sizeof PCERE_THREADS_ENTERED - 1;
+    return strncmp(limit->reason, PCERE_THREADS_ENTERED, length) == 0 ? (uint32_t)strtoul(limit->reason + length, NULL, 10) : 0;
+}
+
 struct store_manifest {
     bool complete;               /* false until the capture ended: codelets that are there are valid all the same */
     bool looked_together;        /* what the files of each image tell about thread_sized together is in there */
@@ -194,6 +204,8 @@ struct store_manifest {
     size_t image_count;
     struct store_region *regions;
     size_t region_count;
+    struct store_limit *not_entered;   /* regions that the program enters only with more threads than the capture's, as far as is known */
+    size_t not_entered_count;
 };
 
 void store_manifest_done(struct store_manifest *manifest);   /* frees what it holds (all by malloc); accepts half-built */
@@ -406,8 +418,8 @@ enum pcere_status store_invocations_load(const struct store *store, struct store
                                          struct pcere_error *error);
 
 /* What was found out of regions after the capture: fill in `thread_sized` of those that have none, or only one that fewer threads keep to, on disk (atomically) and in store_manifest(store), which has it
- * even where it cannot be written. Regions that the store does not have are left out. `all`: nothing is left to be found out; looked_together is set. */
-struct store_limit { char *region, *reason; };
+ * even where it cannot be written. Regions that the store does not have are left out, but for those that more threads than the capture's enter: `not_entered`. `all`: nothing is left to be found out;
+ * looked_together is set. */
 enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error);
 void store_limits_free(struct store_limit *limits, size_t count);
 

@@ -48,6 +48,9 @@ struct pcere_site {
 /* And so, with a number behind it, where it goes one way with fewer threads than that, and another one with as many and more. */
 #define PCERE_THREADS_WAY "another way from "
 
+/* What a program's units together tell of a region, and a site never does: with fewer threads than the number behind it the program does not enter it. */
+#define PCERE_THREADS_ENTERED "entered only from "
+
 #define PCERE_UNIT_MAGIC "PCEREBC1"
 #define PCERE_SYMBOLS_MAGIC "PCERESY1"
 

@@ -47,8 +47,23 @@ static bool asks_for(const struct loaded_image *image, const char *const *names,
     return false;
 }
 
-/* As in passes/Threads.cpp and ThreadOwn.cpp. */
-static bool may_have_findings(const struct loaded_image *image, uint64_t bytes_most, uint64_t *large)
+/* Has it regions that the capture did not enter? */
+static bool has_more_regions(const struct loaded_image *image, const struct store_manifest *manifest)
+{
+    const struct elf_construct *constructs;
+    size_t count = elf_file_constructs(image->elf, &constructs);
+    for (size_t i = 0; i < count; i++) {
+        bool entered = constructs[i].entry.kind != PCERE_CONSTRUCT_PARALLEL || !constructs[i].region[0];
+        for (size_t j = 0; !entered && j < manifest->region_count; j++)
+            entered = strcmp(manifest->regions[j].name, constructs[i].region) == 0;
+        if (!entered)
+            return true;
+    }
+    return false;
+}
+
+/* As in passes/Threads.cpp, ThreadOwn.cpp and ThreadEntries.cpp. */
+static bool may_have_findings(const struct loaded_image *image, const struct store_manifest *manifest, uint64_t bytes_most, uint64_t *large)
 {
     static const char *const counts[] = {"omp_get_max_threads", "omp_get_num_threads", "omp_get_num_procs", "omp_get_team_size", "omp_get_thread_limit",
                                          "omp_get_num_places", "get_nprocs", "get_nprocs_conf", "sysconf", "getenv", "secure_getenv", "_ZNSt6thread20hardware_concurrencyEv", "__sched_cpucount", "sched_getaffinity", "pthread_getaffinity_np",
@@ -59,8 +74,9 @@ static bool may_have_findings(const struct loaded_image *image, uint64_t bytes_m
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += units[i].header.raw_bytes;
-    if (count < 2 || (!image->file.tls_bytes && !asks_for(image, copies, 1) &&
-                      (!asks_for(image, numbers, sizeof numbers / sizeof *numbers) || !asks_for(image, counts, sizeof counts / sizeof *counts))))
+    bool counted = count && asks_for(image, counts, sizeof counts / sizeof *counts);
+    bool several = count > 1 && (image->file.tls_bytes || asks_for(image, copies, 1) || (counted && asks_for(image, numbers, sizeof numbers / sizeof *numbers)));
+    if (!several && !(counted && has_more_regions(image, manifest)))
         return false;
     if (bytes > bytes_most)
         *large = bytes;
@@ -212,7 +228,7 @@ enum pcere_status together_find(const struct store *store, const char *search_pa
     uint64_t large = 0;
     enum pcere_status status = images_open(store, &images, error);
     for (size_t i = 0; !status && i < images.count; i++) {
-        if (!may_have_findings(&images.items[i], bytes_most, &large))
+        if (!may_have_findings(&images.items[i], store_manifest(store), bytes_most, &large))
             continue;
         if (!looking)
             status = compilers_find(NULL, search_path, library_directory, &compilers, error);

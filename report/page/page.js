@@ -256,6 +256,9 @@ function top() {
           + `${ratioText(point.missing_ns / point.time_ns)} of the time: it is computed from the captured run.`);
   for (const one of predictions)
     for (const point of one.predictions) warnings.push(...doubts(one, point));
+  for (const one of report.not_entered || [])
+    if (predictions.some(({predictions: points}) => points.some(point => point.threads >= one.from_threads && !point.strange_ns)))
+      warnings.push(`${nameText(one.region)} is ${one.reason}: what the capture's ${plural(report.threads, "thread")} did in place of it counts with any number here.`);
   if (!predictions.length && !(report.missing || []).length)
     warnings.push(codelets ? "Nothing was replayed yet: 'pcere replay --threads 1,2,4' gives predictions."
       : regions.length ? "No region was captured, so that nothing can be replayed: the table of regions says why."
