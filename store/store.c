@@ -421,14 +421,17 @@ static enum pcere_status not_entered_take(struct store_manifest *manifest, const
         known = known || strcmp(manifest->not_entered[i].region, limit->region) == 0;
     if (known)
         return PCERE_OK;
-    struct store_limit *grown = realloc(manifest->not_entered, (manifest->not_entered_count + 1) * sizeof *grown);
-    if (!grown)
+    struct store_limit *grown = realloc(manifest->not_entered, (manifest->not_entered_count + 1) * sizeof *grown), taken = {strdup(limit->region), strdup(limit->reason)};
+    if (grown)
+        manifest->not_entered = grown;
+    if (!grown || !taken.region || !taken.reason) {
+        free(taken.region);
+        free(taken.reason);
         return pcere_fail_memory(error, "the limits of regions");
-    manifest->not_entered = grown;
-    struct store_limit *added_one = &grown[manifest->not_entered_count++];
-    *added_one = (struct store_limit){strdup(limit->region), strdup(limit->reason)};
+    }
+    grown[manifest->not_entered_count++] = taken;
     ++*added;
-    return added_one->region && added_one->reason ? PCERE_OK : pcere_fail_memory(error, "the limits of regions");
+    return PCERE_OK;
 }
 
 enum pcere_status store_limits_write(struct store *store, const struct store_limit *limits, size_t count, bool all, struct pcere_error *error)

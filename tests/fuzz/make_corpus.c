@@ -70,8 +70,9 @@ static void make_store(const char *path)
     struct store_class class = {.representative = 1, .members = 1, .captured = true, .codelet = name};
     struct store_region region = {.name = (char[]){"main@seed.c:1"}, .status = (char[]){"captured"}, .invocations = 1,
                                   .classes = &class, .class_count = 1};
+    struct store_limit not_entered = {(char[]){"work@seed.c:9"}, (char[]){PCERE_THREADS_ENTERED "2 threads on"}};
     struct store_manifest manifest = {.complete = true, .program = (char[]){"./seed"}, .arguments = arguments,
-                                      .regions = &region, .region_count = 1};
+                                      .regions = &region, .region_count = 1, .not_entered = &not_entered, .not_entered_count = 1};
     must(store_writer_manifest(writer, &manifest, &error), &error);
     store_writer_close(writer);
     struct store_sample sample = {.kind = (char[]){"replay"}, .host_name = (char[]){"here"}, .region = (char[]){"main@seed.c:1"},
