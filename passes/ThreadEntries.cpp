@@ -67,6 +67,15 @@ static bool holdsForOne(const ICmpInst &Compare, unsigned Operand) {
   return ICmpInst::compare(APInt(With.getBitWidth(), 1), With, Operand ? Compare.getSwappedPredicate() : Compare.getPredicate());
 }
 
+/// Is it a loop's turns that are counted, say a benchmark's over numbers of threads?
+static bool countsTurns(const ICmpInst &Compare, unsigned Operand, Shapes &Of) {
+  const Value *V = Compare.getOperand(Operand);
+  while (isa<CastInst>(V) || isa<FreezeInst>(V))
+    V = cast<Instruction>(V)->getOperand(0);
+  auto *Phi = dyn_cast<PHINode>(V);
+  return Purposes(Of).endsLoop(Compare) || (Phi && Of.of(*Phi->getFunction()).Loops.isLoopHeader(Phi->getParent()));
+}
+
 /// For how many threads at least \p Site is come to, as its own function says.
 ThreadFlow::Entry ThreadFlow::entryHere(const Instruction &Site, const Copies &Counts) {
   Implied Before = impliedAt(*Site.getParent(), Control.of(*Site.getFunction()).Tree);
@@ -79,7 +88,7 @@ ThreadFlow::Entry ThreadFlow::entryHere(const Instruction &Site, const Copies &C
       for (unsigned K : {0u, 1u}) {
         uint64_t From = carriesNothing(Compare->getOperand(K)) ? 0 : turnsAt(*Compare, K);
         auto Of = From > Most.From && holdsForOne(*Compare, K) != Truth ? Counts.find(find(nodeIn(In, Compare->getOperand(K)))) : Counts.end();
-        if (Of != Counts.end() && isAlways(Counts, In, Compare->getOperand(K)))
+        if (Of != Counts.end() && isAlways(Counts, In, Compare->getOperand(K)) && !countsTurns(*Compare, K, Control))
           Most = {From, Of->second.Asked, Compare};
       }
     if (!Most.From)

@@ -80,6 +80,21 @@ __attribute__((noinline)) static void also_from_elsewhere(void)
         data[i] += 1;
 }
 
+/* `wanted` is four when it is come to: no matter of how many threads the user asks for. */
+__attribute__((noinline)) static void behind_a_loop(int size)
+{
+    int wanted = 1;
+    for (; wanted <= 3; wanted++) {
+#pragma omp parallel num_threads(wanted)
+        serially();
+        if (size > 0)
+            return;
+    }
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        data[i] += 1;
+}
+
 int main(int argc, char **argv)
 {
     int threads = omp_get_max_threads(), size = argc > 1 ? atoi(argv[1]) : N;
@@ -95,6 +110,7 @@ int main(int argc, char **argv)
         returns_early(size);
         with_four(size);
         never(size);
+        behind_a_loop(size);
         on_larger_machines();
         if (size == 17)
             also_from_elsewhere();
