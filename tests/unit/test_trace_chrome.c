@@ -148,6 +148,9 @@ static void test_parts_that_are_read_by_several_threads_are_the_whole(void)
             length += snprintf(text + length, sizeof text - (size_t)length, pieces[(state >> 33) % 5], i * 10);
         }
         length += snprintf(text + length, sizeof text - (size_t)length, round % 3 ? "]}" : round % 2 ? "" : ", ?");
+        for (int i = 0; round % 5 == 4 && i + 1 < length; i++)      /* damage inside of strings */
+            if (text[i] == 'f' && text[i + 1] == '.')
+                text[i] = '\0';
         put(text, (size_t)length);
         parts_are_the_whole();
     }
