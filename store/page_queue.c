@@ -61,6 +61,7 @@ struct page_queue {
     uint64_t flushed_bytes;                        /* of whoever appends */
     uint64_t flush_blocks;                         /* the disk begins with all that is there when so many are written */
     bool stop, failed, paused;
+    unsigned hurries;                              /* calls of page_queue_hurry: what yields to all others rests meanwhile */
     struct pcere_error failure;
     pthread_t workers[QUEUE_WORKERS_MOST];
     unsigned worker_count;
@@ -160,10 +161,10 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
     pthread_cond_broadcast(&queue->room);
 }
 
-/* Paused, and there is room for what comes meanwhile. */
+/* Paused, and there is room for what comes meanwhile; or others do it who do not yield. */
 static bool queue_rests(const struct page_queue *queue)
 {
-    return queue->paused && queue->open - queue->end_count < queue->slot_count;
+    return queue->hurries || (queue->paused && queue->open - queue->end_count < queue->slot_count);
 }
 
 /* Room for block_do; malloc. */
@@ -289,6 +290,16 @@ static enum pcere_status queue_failure(const struct page_queue *queue, struct pc
     return queue->failure.status;
 }
 
+/* Until a block more may have been written, by help of this thread where one waits. *out: room for it, NULL at first, the caller's to free. Called and returns with the lock held. */
+static void room_await(struct page_queue *queue, unsigned char **out)
+{
+    pthread_cond_broadcast(&queue->ready);
+    if (block_waits(queue) && (*out || (*out = block_room(queue))))
+        block_do(queue, *out);
+    else
+        pthread_cond_wait(&queue->room, &queue->lock);
+}
+
 /* At most STORE_BLOCK_PAGES pages. */
 static enum pcere_status queue_add_batch(struct page_queue *queue, const unsigned char *data, unsigned count, uint64_t *ret_pages,
                                          struct pcere_error *error)
@@ -304,6 +315,7 @@ static enum pcere_status queue_add_batch(struct page_queue *queue, const unsigne
         hashes[i] = (struct page_hash){hash.low64, hash.high64};
     }
     struct batch batch = {.data = data};
+    unsigned char *out = NULL;
     enum pcere_status status = PCERE_OK;
     pthread_mutex_lock(&queue->lock);
     if (!page_table_reserve(&queue->known, queue->known.used + count))
@@ -326,10 +338,8 @@ static enum pcere_status queue_add_batch(struct page_queue *queue, const unsigne
         else {
             /* Nothing may wait for copies that this call still owes. Others may add this very page, or fill the table, meanwhile. */
             batch_copy(queue, &batch);
-            if (!queue->failed && queue->open - queue->end_count >= queue->slot_count) {
-                pthread_cond_broadcast(&queue->ready);
-                pthread_cond_wait(&queue->room, &queue->lock);
-            }
+            if (!queue->failed && queue->open - queue->end_count >= queue->slot_count)
+                room_await(queue, &out);
             if (!page_table_reserve(&queue->known, queue->known.used + count))
                 status = pcere_fail_memory(error, "the table of known pages");
         }
@@ -338,6 +348,7 @@ static enum pcere_status queue_add_batch(struct page_queue *queue, const unsigne
         status = queue_failure(queue, error);
     batch_copy(queue, &batch);
     pthread_mutex_unlock(&queue->lock);
+    free(out);
     return status;
 }
 
@@ -389,7 +400,7 @@ enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uin
     unsigned char *out = NULL;
     pthread_mutex_lock(&queue->lock);
     while (queue->end_count < blocks && !queue->failed)
-        if (block_waits(queue) && (out || (out = block_room(queue))))
+        if (!queue->hurries && block_waits(queue) && (out || (out = block_room(queue))))
             block_do(queue, out);
         else
             pthread_cond_wait(&queue->wrote, &queue->lock);
@@ -401,6 +412,40 @@ enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uin
     pthread_mutex_unlock(&queue->lock);
     free(out);
     return status;
+}
+
+struct hurry { struct page_queue *queue; uint64_t blocks; };
+
+static void *hurry_main(void *context)
+{
+    const struct hurry *hurry = context;
+    struct page_queue *queue = hurry->queue;
+    unsigned char *out = block_room(queue);
+    pthread_mutex_lock(&queue->lock);
+    while (out && queue->taken < hurry->blocks && !queue->failed)
+        if (block_waits(queue))
+            block_do(queue, out);
+        else
+            pthread_cond_wait(&queue->ready, &queue->lock);
+    pthread_mutex_unlock(&queue->lock);
+    free(out);
+    return NULL;
+}
+
+void page_queue_hurry(struct page_queue *queue)
+{
+    struct hurry hurry = {.queue = queue};
+    page_queue_seal(queue, &hurry.blocks);
+    pthread_mutex_lock(&queue->lock);
+    uint64_t waiting = hurry.blocks - queue->taken;
+    queue->hurries++;
+    pthread_mutex_unlock(&queue->lock);
+    workers_run(hurry_main, &hurry, (size_t)waiting);
+    pthread_mutex_lock(&queue->lock);
+    queue->hurries--;
+    pthread_cond_broadcast(&queue->ready);
+    pthread_cond_broadcast(&queue->wrote);
+    pthread_mutex_unlock(&queue->lock);
 }
 
 /* Which block has that page? */

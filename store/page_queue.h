@@ -35,6 +35,9 @@ void page_queue_flush(struct page_queue *queue);
 void page_queue_seal(struct page_queue *queue, uint64_t *ret_blocks);
 /* Wait, and help, until so many blocks are written; the failure if they never will be. *ret_pages is how many pages that is. */
 enum pcere_status page_queue_wait(struct page_queue *queue, uint64_t blocks, uint64_t *ret_pages, struct pcere_error *error);
+/* Compress all that was added so far, by as many threads as there are processors, in place of those that yield to all others: beside other work these take minutes for what
+ * takes seconds. Soon returns when it cannot be had, or the queue has failed: page_queue_wait tells. */
+void page_queue_hurry(struct page_queue *queue);
 /* What `count` pages from `first` on take of the file, of those that no call before counted: their part of their blocks. They are written. */
 uint64_t page_queue_claim(struct page_queue *queue, uint64_t first, uint64_t count);
 /* What is written now, whatever failed. */

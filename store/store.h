@@ -471,7 +471,7 @@ enum pcere_status store_writer_codelet(struct store_writer *writer, const struct
 typedef void store_codelet_done_fn(void *context, const char *name, uint64_t stored_bytes, const struct pcere_error *error);
 enum pcere_status store_writer_codelet_async(struct store_writer *writer, struct store_codelet *codelet /* moved */,
                                              store_codelet_done_fn *done, void *context, struct pcere_error *error);
-/* Wait, and help, until all of those are done. */
+/* Wait, and help, until all of those are done; what pages wait for compression are compressed by as many threads as there are processors. */
 void store_writer_settle(struct store_writer *writer);
 
 /* Write (replace atomically) manifest.json; page_size is the writer's. Waits for all codelets under way. `complete` syncs all

@@ -258,6 +258,7 @@ static void *scribe_main(void *argument)
 
 void store_writer_settle(struct store_writer *writer)
 {
+    page_queue_hurry(writer->queue);
     pthread_mutex_lock(&writer->lock);
     while (writer->first || writer->busy)
         job_await(writer);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -408,6 +409,41 @@ static void test_paused_writer_takes_more_than_it_has_room_for(void)
     sample_store_done(&made);
 }
 
+/* Nobody compresses while the writer is paused, but who waits. */
+static void test_who_settles_compresses_what_waits(void)
+{
+    enum { PAGES = 2000 };
+    struct sample_store made;
+    sample_store_make(&made, 0, false);
+    unsigned char *data = sample_pages(PAGES, 3);
+    uint64_t *numbers = calloc(PAGES, sizeof *numbers);
+    store_writer_pause(made.writer, true);
+    CU_ASSERT_EQUAL(store_writer_pages(made.writer, data, PAGES, numbers, NULL), PCERE_OK);
+    char *pages;
+    struct stat before, after;
+    CU_ASSERT_TRUE_FATAL(asprintf(&pages, "%s/pages", made.path) > 0);
+    CU_ASSERT_EQUAL_FATAL(stat(pages, &before), 0);
+    store_writer_settle(made.writer);
+    CU_ASSERT_EQUAL_FATAL(stat(pages, &after), 0);
+    CU_ASSERT_TRUE(after.st_size > before.st_size);
+    struct store_manifest manifest = {.complete = true};
+    CU_ASSERT_EQUAL(store_writer_manifest(made.writer, &manifest, NULL), PCERE_OK);
+    CU_ASSERT_EQUAL_FATAL(stat(pages, &before), 0);
+    CU_ASSERT_EQUAL(after.st_size, before.st_size);
+    struct store *store = sample_store_open(&made);
+    unsigned char page[SAMPLE_PAGE];
+    for (size_t i = 0; i < PAGES; i++)
+        if (numbers[i] != STORE_PAGE_ZERO) {
+            CU_ASSERT_EQUAL_FATAL(store_pages_read(store, numbers[i], 1, page, NULL), PCERE_OK);
+            CU_ASSERT_EQUAL_FATAL(memcmp(page, data + i * SAMPLE_PAGE, SAMPLE_PAGE), 0);
+        }
+    store_close(store);
+    free(pages);
+    free(numbers);
+    free(data);
+    sample_store_done(&made);
+}
+
 static void test_codelet_that_breaks_its_rules_is_not_written(void)
 {
     struct sample_store made;
@@ -439,6 +475,7 @@ static const struct unit_test tests[] = {
     {"codelets written in the background come in order", test_background_codelets_come_in_order},
     {"many callers agree on page numbers", test_many_callers_agree_on_page_numbers},
     {"a paused writer takes more than it has room for", test_paused_writer_takes_more_than_it_has_room_for},
+    {"who settles compresses what waits", test_who_settles_compresses_what_waits},
     {"a codelet that breaks its rules is not written", test_codelet_that_breaks_its_rules_is_not_written},
 };
 
