@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 47u
+#define PLAN_VERSION 48u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -228,6 +228,7 @@ struct plan_policy {
     uint32_t watch_speed;           /* 1: known work is timed beside timed runs, on all threads of the team at once */
     uint32_t stays;                 /* 1: when its result is there, the process says so by a byte (done) and waits for its turn: the same codelet with another policy */
     uint32_t threads;               /* of the team; the runtime is told by the environment, of a later turn's by this */
+    uint32_t inner_threads;         /* that its threads' own teams, which no clause says, are to have; 0: as many */
     uint32_t looks;                 /* 1: a single thread times it on one processor after the other first, and finds out alone_ns and alone_clock_ns */
     uint32_t rates;                 /* 1: when all was timed, how fast memory is restored is measured: result.rates */
     uint64_t full_ns;               /* what that takes where nothing slows the processors down, as far as other processes with so many threads know; 0: unknown */

@@ -389,6 +389,13 @@ static inline uint32_t store_codelet_team(const struct store_codelet *codelet, u
     return own && capture_threads && own != capture_threads ? own : 0;
 }
 
+/* With as many threads as are asked for: how many the teams get that the region's threads begin, where no clause says it. The program itself may have set that, which is told
+ * as above. 0: unknown. */
+static inline uint32_t store_codelet_inner_team(const struct store_codelet *codelet, uint32_t capture_threads, uint32_t threads)
+{
+    return codelet->capture_threads == capture_threads ? threads : codelet->capture_threads;
+}
+
 /* How the team that the region enters is bound, by its clause, as the OpenMP runtime numbers that. -1: it has no such clause, or enters none, since its if clause was false. */
 static inline int32_t store_codelet_binding(const struct store_codelet *codelet)
 {

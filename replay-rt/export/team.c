@@ -35,7 +35,7 @@ static void thread_wait(void)
 
 static void settings_apply(void)
 {
-    if (MAX_ACTIVE_LEVELS > 0)
+    if (MAX_ACTIVE_LEVELS > 0 || DYNAMIC >= 0)
         omp_set_max_active_levels(MAX_ACTIVE_LEVELS);
     if (DYNAMIC >= 0)
         omp_set_dynamic(DYNAMIC);

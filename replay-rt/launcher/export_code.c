@@ -284,6 +284,9 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
         text_addf(&out, "#define THREADS_MOST %" PRIu32 "               /* memory of the program has room for no more */\n", room > team ? room : team);
     if (store_region_is_exact(work->target->region))
         text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many, or the work is divided among them */\n");
+    uint32_t inner = store_codelet_inner_team(codelet, 0, 0);
+    if (inner && inner != store_codelet_captured_team(codelet))
+        text_addf(&out, "#define INNER_THREADS %" PRIu32 "            /* of teams inside the region, where nothing else is said */\n", inner);
     text_addf(&out, "#define IN_VIVO_US %.3f              /* time of this invocation inside the program */\n", (double)codelet->in_vivo_ns / 1000);
     text_addf(&out, "#define STACK 0x%" PRIx64 "       /* stack pointer where the region was entered */\n", codelet->stack_pointer & ~UINT64_C(15));
     text_addf(&out, "#define AFTER_IS_KNOWN %d\n", codelet->has_after);
@@ -305,6 +308,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
                    "void __kmpc_fork_call_if(struct source_location *where, int32_t words, void (*function)(int32_t *, int32_t *, ...), uint64_t condition, "
                    "uint64_t argument);\n"
                    "int32_t __kmpc_global_thread_num(struct source_location *where);\n"
+                   "void __kmpc_push_num_threads(struct source_location *where, int32_t thread, int32_t count);\n"
                    "void __kmpc_push_proc_bind(struct source_location *where, int32_t thread, int32_t kind);\n"
                    "void __kmpc_serialized_parallel(struct source_location *where, int32_t thread);\n"
                    "void __kmpc_end_serialized_parallel(struct source_location *where, int32_t thread);\n");

@@ -421,6 +421,7 @@ enum pcere_status replay_session_process(struct replay_session *session, const s
     bool goes_on = leaves && session->staying.child && session->staying.plan == plan->plan;
     plan->plan->policy.stays = leaves && session->next_threads >= threads;
     plan->plan->policy.threads = replay_team(codelet, manifest, threads);
+    plan->plan->policy.inner_threads = store_codelet_team(codelet, manifest->threads) ? store_codelet_inner_team(codelet, manifest->threads, threads) : 0;
     if (plan->plan->policy.fill)
         filler_serve(&session->filler, plan->plan->policy.threads);
     if (!goes_on)

@@ -103,6 +103,8 @@ uint64_t pcere_team_fork_ns(void);
 /* All teams from now on, and what pcere_team_bind_next comes before, are bound as a proc_bind clause says; -1: none. */
 void pcere_team_bind(int32_t proc_bind);
 void pcere_team_bind_next(void);
+/* How many threads the next team of the calling thread has, whatever pcere_settings_threads said. */
+void pcere_team_size_next(uint32_t threads);
 /* The same with a num_threads clause. */
 void pcere_team_run_of(uint32_t threads, team_fn *run, void *context);
 /* The calling thread's number in the OpenMP runtime's own tables. */
@@ -255,7 +257,7 @@ bool pcere_memory_adjust(struct memory *memory, uint64_t address, const void *by
 const unsigned char *pcere_memory_pristine(const struct memory *memory, uint64_t address);
 /* settings.c: what decides how many threads a team gets, as the program had it. On the thread that will enter the region. */
 void pcere_settings_team(const struct codelet *codelet);
-/* How many threads teams of the calling thread get from now on. */
+/* How many threads teams of the calling thread, and of the threads of these, get from now on. */
 void pcere_settings_threads(uint32_t threads);
 /* The rest: environment, signal handlers and schedule. After the memory was restored once. */
 void pcere_settings_apply(const struct memory *memory);

@@ -170,7 +170,12 @@ struct cost { uint64_t wall_ns, cpu_ns, waited_ns; uint32_t switches; };
 static void captured_call(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)
 {
     _Atomic uint32_t *inside = &run->codelet->plan->result.inside;
+    const struct plan_policy *policy = &run->codelet->plan->policy;
     pcere_team_bind_next();
+    if (policy->inner_threads) {
+        pcere_team_size_next(policy->threads);
+        pcere_settings_threads(policy->inner_threads);
+    }
     pcere_heap_enter(true);
     atomic_store(inside, 1);
     uint64_t ours = machine_float_set(run->codelet->plan->float_control);
@@ -178,6 +183,8 @@ static void captured_call(struct run *run, enter_fn *enter, const uint64_t *word
     machine_float_set(ours);
     atomic_store(inside, 0);
     pcere_heap_enter(false);
+    if (policy->inner_threads)
+        pcere_settings_threads(policy->threads);
 }
 
 static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *words, uint64_t stack)

@@ -36,7 +36,7 @@ static void handlers_install(const struct memory *memory)
 void pcere_settings_team(const struct codelet *codelet)
 {
     const struct replay_plan *plan = codelet->plan;
-    if (plan->max_active_levels > 0)
+    if (plan->max_active_levels > 0 || plan->dynamic >= 0)      /* none is a number, too, where the runtime was asked at all */
         omp_set_max_active_levels(plan->max_active_levels);
     if (plan->dynamic >= 0)
         omp_set_dynamic(plan->dynamic);

@@ -35,9 +35,14 @@ static void team_microtask(int32_t *global_thread, int32_t *bound_thread, team_f
 
 static struct source_location location = {.flags = 2, .text = ";pcere;replay;0;0;;"};
 
-void pcere_team_run_of(uint32_t threads, team_fn *run, void *context)
+void pcere_team_size_next(uint32_t threads)
 {
     __kmpc_push_num_threads(&location, __kmpc_global_thread_num(&location), (int32_t)threads);
+}
+
+void pcere_team_run_of(uint32_t threads, team_fn *run, void *context)
+{
+    pcere_team_size_next(threads);
     pcere_team_run(run, context);
 }
 
