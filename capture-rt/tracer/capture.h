@@ -86,7 +86,7 @@ struct capture_run {
     uint64_t fault_ns;           /* what the first write to a page costs that tracking has protected, on this machine; 0: unknown */
     uint64_t uncertain_ns;       /* of invocations in no other region, together: what stops may have added, or what was taken off too much */
     uint64_t peak_bytes;         /* largest resident memory */
-    uint64_t as_run_ns;          /* wall_ns with what stops slowed down, and what other processes took of invocations */
+    uint64_t as_run_ns;          /* wall_ns with what stops slowed down, and what other processes took of invocations; where times are of two runs, of the one that waited more for processors */
     uint64_t waited_ns;          /* of as_run_ns, how long the initial thread waited for a processor; 0: unknown */
     int32_t program_status;      /* as waitpid gave it */
     uint32_t threads;            /* OMP_NUM_THREADS */

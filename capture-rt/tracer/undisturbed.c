@@ -594,6 +594,10 @@ void undisturbed_take(struct capture_run *run, const struct capture_run *other)
         run->wall_ns -= run->serial_ns - other->serial_ns;
         run->serial_ns = other->serial_ns;
     }
+    if ((double)other->waited_ns * (double)run->as_run_ns > (double)run->waited_ns * (double)other->as_run_ns) {
+        run->waited_ns = other->waited_ns;
+        run->as_run_ns = other->as_run_ns;
+    }
 }
 
 /* ---- by other processes ------------------------------------------------------------------------------------------------------ */

@@ -441,7 +441,13 @@ static void other_run_mends(void)
     two.run.serial_ns -= 5000;
     uint64_t second_ns = one.list[1].time_ns;
     CU_ASSERT(one.run.uncertain_ns > 0);
+    one.run.as_run_ns = 50000;
+    one.run.waited_ns = 10000;
+    two.run.as_run_ns = 400000;
+    two.run.waited_ns = 300000;
     undisturbed_take(&one.run, &two.run);
+    CU_ASSERT_EQUAL(one.run.waited_ns, 300000);                  /* of the run that waited more */
+    CU_ASSERT_EQUAL(one.run.as_run_ns, 400000);
     CU_ASSERT_EQUAL(us_of(&one, 1), 15000);
     CU_ASSERT_EQUAL(one.run.uncertain_ns, 0);
     CU_ASSERT(one.list[1].near || one.list[1].time_ns == second_ns);
