@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #if PCERE_WIDE_XXHASH
 #include <xxh_x86dispatch.h>   /* the same hash by the widest vectors that the processor has: programs stand still meanwhile */
@@ -28,6 +29,7 @@
 #define QUEUE_SLOTS_LEAST 64u                      /* where that is much of all the memory that there is */
 #define QUEUE_MEMORY_PARTS 16u
 #define QUEUE_WORKERS_MOST 64u
+#define STARVED_NS 20000000u                       /* a block takes a fortieth of it */
 #define WRITEBACK_BYTES ((uint64_t)8 << 20)        /* start the disk early, so that the last fsync finds little to do */
 
 struct slot {                                      /* one block on its way */
@@ -61,6 +63,7 @@ struct page_queue {
     uint64_t flushed_bytes;                        /* of whoever appends */
     uint64_t flush_blocks;                         /* the disk begins with all that is there when so many are written */
     bool stop, failed, paused;
+    bool starved;                                  /* since it was paused, who helps waited for a thread that yields, which had no processor */
     unsigned hurries;                              /* calls of page_queue_hurry: what yields to all others rests meanwhile */
     struct pcere_error failure;
     pthread_t workers[QUEUE_WORKERS_MOST];
@@ -164,7 +167,7 @@ static void block_append(struct page_queue *queue, uint64_t block, const unsigne
 /* Paused, and there is room for what comes meanwhile; or others do it who do not yield. */
 static bool queue_rests(const struct page_queue *queue)
 {
-    return queue->hurries || (queue->paused && queue->open - queue->end_count < queue->slot_count);
+    return queue->hurries || (queue->paused && (queue->starved || queue->open - queue->end_count < queue->slot_count));
 }
 
 /* Room for block_do; malloc. */
@@ -290,14 +293,26 @@ static enum pcere_status queue_failure(const struct page_queue *queue, struct pc
     return queue->failure.status;
 }
 
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 /* Until a block more may have been written, by help of this thread where one waits. *out: room for it, NULL at first, the caller's to free. Called and returns with the lock held. */
 static void room_await(struct page_queue *queue, unsigned char **out)
 {
+    bool waits = block_waits(queue), helps = waits && (*out || (*out = block_room(queue)));
+    queue->starved &= helps || !waits;             /* those that yield do it where there is no memory to help with */
     pthread_cond_broadcast(&queue->ready);
-    if (block_waits(queue) && (*out || (*out = block_room(queue))))
-        block_do(queue, *out);
-    else
+    if (!helps) {
         pthread_cond_wait(&queue->room, &queue->lock);
+        return;
+    }
+    uint64_t start_ns = clock_ns();
+    block_do(queue, *out);
+    queue->starved |= queue->paused && clock_ns() - start_ns > STARVED_NS;
 }
 
 /* At most STORE_BLOCK_PAGES pages. */
@@ -368,6 +383,7 @@ void page_queue_pause(struct page_queue *queue, bool pause)
 {
     pthread_mutex_lock(&queue->lock);
     queue->paused = pause;
+    queue->starved = false;
     if (!pause)
         pthread_cond_broadcast(&queue->ready);
     pthread_mutex_unlock(&queue->lock);
