@@ -8,6 +8,7 @@
 
 #include "BareBitcode.h"
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/LLVMBitCodes.h"
@@ -19,6 +20,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -250,19 +252,44 @@ static bool isOfSystem(StringRef File) {
 
 static Spot spotOf(const DILocation *L);
 
-static Spot numberedSpot(const DILocation &L) {
-  StringRef Path = L.getFile()->getFilename();
+namespace {
+/// A unit that was read as it is, for the places of its numbers: the next one is often of the same unit.
+struct PlacedUnit {
+  std::string Path;
   LLVMContext Context;
-  std::unique_ptr<MemoryBuffer> Whole = opened<MemoryBuffer>(Path);
-  std::unique_ptr<Module> Unit = parsed(getLazyBitcodeModule(Whole->getMemBufferRef(), Context), Path);
-  Function *F = Unit->getFunction(L.getScope()->getSubprogram()->getName());
+  std::unique_ptr<MemoryBuffer> Whole;
+  std::unique_ptr<Module> Unit;
+
+  explicit PlacedUnit(StringRef Path)
+      : Path(Path), Whole(opened<MemoryBuffer>(Path)), Unit(parsed(getLazyBitcodeModule(Whole->getMemBufferRef(), Context, /*ShouldLazyLoadMetadata=*/true), Path)) {}
+};
+} // namespace
+
+static Spot placedSpot(Module &Unit, StringRef Name, unsigned Line) {
+  Function *F = Unit.getFunction(Name);
   if (!F || !done(F->materialize()))
     return {};
   unsigned Number = 0;
   for (const Instruction &I : instructions(*F))
-    if (++Number == L.getLine())
+    if (++Number == Line)
       return spotOf(I.getDebugLoc());
   return {};
+}
+
+/// What was found is kept, since each place that a reason names is asked for many times, and reading a unit's debug information is dear.
+static Spot numberedSpot(const DILocation &L) {
+  static StringMap<Spot> &Known = *new StringMap<Spot>;
+  static std::unique_ptr<PlacedUnit> &Last = *new std::unique_ptr<PlacedUnit>;
+  StringRef Path = L.getFile()->getFilename(), Name = L.getScope()->getSubprogram()->getName();
+  std::string Key = (Path + ":" + Name + ":" + Twine(L.getLine())).str();
+  auto Found = Known.find(Key);
+  if (Found != Known.end())
+    return Found->second;
+  if (!Last || Last->Path != Path) {
+    Last.reset();
+    Last = std::make_unique<PlacedUnit>(Path);
+  }
+  return Known[Key] = placedSpot(*Last->Unit, Name, L.getLine());
 }
 
 static Spot spotOf(const DILocation *L) {
