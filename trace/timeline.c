@@ -66,7 +66,7 @@ bool timeline_string(struct timeline *timeline, const char *text, size_t length,
 {
     if (!timeline->string_count && !string_append(timeline, "", 0))
         return false;
-    length = strnlen(text, length);      /* in a damaged file there may be anything in it */
+    length = length ? strnlen(text, length) : 0;         /* in a damaged file there may be anything in it */
     if (!length) {
         *ret_string = 0;
         return true;
