@@ -10,6 +10,7 @@
 //   ThreadValues.cpp  numbers that each thread set for itself    ThreadBarriers.cpp  barriers for a number of threads
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
 //   ThreadPieces.cpp  as many pieces of work as threads    ThreadWays.cpp    another way for more threads
+//   ThreadAnew.cpp    numbers that a region sets anew before it reads them
 //   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
@@ -108,8 +109,8 @@ private:
   struct Edge {
     unsigned From, To;
     const llvm::Instruction *Allocation; ///< To is memory of as many bytes as From says; or null
-    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor, Modulus, Decided } How; ///< Copied, Choice: To is From, or one of several that may be
-    unsigned Beside = 0, In = 0;         ///< of a choice, a product or a quotient: the other operand, and where it stands
+    enum Way : uint8_t { Copied, Choice, Computed, Product, Quotient, Divisor, Modulus, Decided, Own } How; ///< Copied, Choice: To is From, or one of several that may be; Own: what In's region set there
+    unsigned Beside = 0, In = 0;         ///< of a choice, a product or a quotient: the other operand, and where it stands; In of an own one, too
   };
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
@@ -143,6 +144,11 @@ private:
   llvm::SmallVector<unsigned, 2> calledFrom(unsigned In, const llvm::Function &F, const llvm::CallBase &Call) const;
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
   void walk();
+
+  // ThreadAnew.cpp
+  bool isSetBefore(const llvm::Instruction &Point, const llvm::Function &F) const;
+  void readsOwn(unsigned Class, unsigned Owner, const llvm::Instruction &Point);
+  void findSetAnew();
 
   // ThreadTargets.cpp
   void findTargets();

@@ -97,6 +97,13 @@ bool ThreadFlow::pass(const Edge &E) {
   if (!From || find(E.From) == find(E.To) || (E.Allocation && From->Count.none()))
     return false;
   Facts &To = facts(E.To);
+  Facts Own;
+  if (E.How == Edge::Own) {
+    Own = *From;
+    for (BitVector *By : {&Own.Count, &Own.Divided, &Own.Part})
+      *By &= owners(Instances[E.In]);
+    From = &Own;
+  }
   if (E.Allocation) {
     bool Grown = join(To.Sized, From->Count);
     if (Grown && !To.Allocated)

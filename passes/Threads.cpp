@@ -146,6 +146,7 @@ void ThreadFlow::followCounts() {
   choosePrecision();
   walk();
   order();
+  findSetAnew();
   addSources();
   settle();
   followAgain();

@@ -29,7 +29,7 @@ for flags in -O0 -O2 -O3; do
     captured kept --force --threads 2
     run "$PCERE" regions --json kept.pcere
     holds "$flags: what is kept behind a variable of the program is flagged, and what was used before it is set; nothing else" \
-        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "room_behind_a_flag room_behind_its_number set_when_it_was_used work_behind_a_flag"
+        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "room_behind_a_flag room_behind_its_number set_when_it_was_used used_before_in_a_pool work_behind_a_flag"
     run "$PCERE" replay --repeat 1 kept.pcere '*room_behind*' --threads 4
     says "$flags: more threads are refused there" 1 err 'holds for at most 2 threads'
     run "$PCERE" replay --repeat 1 kept.pcere '*room_that_grows*' '*set_anew*' --threads 4

@@ -148,14 +148,57 @@ static double set_when_it_was_used(void)
     return sum;
 }
 
+/* Where the number is kept in memory, and another function reads it. */
+struct pool { int threads; double sums[64]; };
+
+__attribute__((noinline)) static void compute(struct pool *pool, int me)
+{
+    double sum = 0;
+    for (int i = me * (N / pool->threads); i < (me + 1) * (N / pool->threads); i++)
+        sum += data[i];
+    pool->sums[me] = sum;
+}
+
+static double set_anew_in_a_pool(struct pool *pool)
+{
+    pool->threads = omp_get_max_threads();
+    #pragma omp parallel num_threads(pool->threads)
+    {
+        #pragma omp single
+        pool->threads = omp_get_num_threads();
+        compute(pool, omp_get_thread_num());
+    }
+    double sum = 0;
+    for (int i = 0; i < pool->threads; i++)
+        sum += pool->sums[i];
+    return sum;
+}
+
+static double used_before_in_a_pool(struct pool *pool)
+{
+    pool->threads = omp_get_max_threads();
+    #pragma omp parallel
+    {
+        compute(pool, omp_get_thread_num());
+        #pragma omp barrier
+        #pragma omp single
+        pool->threads = omp_get_num_threads();
+    }
+    double sum = 0;
+    for (int i = 0; i < pool->threads; i++)
+        sum += pool->sums[i];
+    return sum;
+}
+
 int main(void)
 {
+    struct pool *pool = malloc(sizeof *pool);
     double sum = 0, once = 0;
     for (int i = 0; i < N; i++)
         once += data[i] = i % 7;
     for (int k = 0; k < 10; k++)
         sum += room_behind_a_flag() + room_behind_its_number() + room_that_grows() + work_behind_a_flag() + set_anew_by_one(omp_get_max_threads()) + set_anew_by_all() +
-               set_when_it_was_used();
-    puts(sum == 70 * once ? "PASS" : "FAIL");
+               set_when_it_was_used() + set_anew_in_a_pool(pool) + used_before_in_a_pool(pool);
+    puts(sum == 90 * once ? "PASS" : "FAIL");
     return 0;
 }
