@@ -56,6 +56,10 @@ static SmallVector<const Value *, 4> ends(const CallBase &Call) {
 
 bool sharesWork(const CallBase &Call) { return sharedLoop(Call).first || tasksOfLoop(Call); }
 
+static bool isGivenAway(const AllocaInst &Variable) {
+  return any_of(Variable.users(), [](const User *U) { return isa<CallBase>(U) && !cast<Instruction>(U)->isLifetimeStartOrEnd(); });
+}
+
 /// Without what is added to it, or the division by a step of one; what a local variable is given once is the same.
 static const Value *plain(const Value *V) {
   static constexpr unsigned StepsMost = 12;
@@ -72,7 +76,7 @@ static const Value *plain(const Value *V) {
       Before = Computed->getOperand(0);
     else if (Local)
       Before = onlyValue(*Local);
-    if (!Before)
+    if (!Before || (Local && isa<Constant>(Before) && isGivenAway(*Local))) // it begins with that, and others set it
       return V;
     V = Before;
   }
@@ -111,7 +115,7 @@ void ThreadFlow::addMinima(Copies &All) {
     SetVector<unsigned> Next;
     for (auto [In, I] : Minima)
       for (unsigned K : {0u, 1u}) {
-        const Value *Count = plain(I->getOperand(K));
+        const Value *Count = plain(I->getOperand(isa<SelectInst>(I) ? K + 1 : K));
         auto Slot = carriesNothing(Count) ? All.end() : All.find(find(nodeIn(In, Count)));
         if (Slot == All.end())
           continue;

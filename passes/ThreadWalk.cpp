@@ -185,6 +185,24 @@ static bool chooses(Intrinsic::ID ID) {
   return ID == Intrinsic::smin || ID == Intrinsic::smax || ID == Intrinsic::umin || ID == Intrinsic::umax;
 }
 
+/// The least of two numbers, as an intrinsic or, of different widths, as a choice.
+static bool isLeast(const Instruction &I) {
+  if (auto *Own = dyn_cast<IntrinsicInst>(&I))
+    return Own->getIntrinsicID() == Intrinsic::smin || Own->getIntrinsicID() == Intrinsic::umin;
+  auto *Select = dyn_cast<SelectInst>(&I);
+  auto *Compare = Select ? dyn_cast<ICmpInst>(Select->getCondition()) : nullptr;
+  if (!Compare || !Compare->isRelational())
+    return false;
+  auto Plain = [](const Value *V) {
+    while (isa<CastInst>(V))
+      V = cast<CastInst>(V)->getOperand(0);
+    return V;
+  };
+  bool Less = Compare->getPredicate() == ICmpInst::ICMP_SLT || Compare->getPredicate() == ICmpInst::ICMP_SLE || Compare->getPredicate() == ICmpInst::ICMP_ULT || Compare->getPredicate() == ICmpInst::ICMP_ULE;
+  const Value *First = Plain(Compare->getOperand(Less ? 0 : 1)), *Second = Plain(Compare->getOperand(Less ? 1 : 0));
+  return Plain(Select->getTrueValue()) == First && Plain(Select->getFalseValue()) == Second;
+}
+
 /// What becomes of a thread's number when work is shared out: \p I multiplies, divides or limits. True: it is such an instruction, and was followed.
 bool ThreadFlow::partition(const Instruction &I) {
   unsigned Code = I.getOpcode();
@@ -199,7 +217,7 @@ bool ThreadFlow::partition(const Instruction &I) {
     return false;
   if (Quotient)
     Divisions.push_back({Here, &I});
-  if (Own && (Own->getIntrinsicID() == Intrinsic::smin || Own->getIntrinsicID() == Intrinsic::umin))
+  if (isLeast(I))
     Minima.push_back({Here, &I});
   if (!carriesNothing(A))
     Edges.push_back({node(A), node(&I), nullptr, Quotient ? Edge::Quotient : Product ? Edge::Product : Edge::Choice, node(B), Here});

@@ -81,8 +81,8 @@ for flags in -O0 -O2 -O3; do
     program pieces thread_pieces.c
     captured pieces --force --threads 2
     run "$PCERE" regions --json pieces.pcere
-    flagged="chunks_divided piece_for_each piece_for_each_asked piece_for_each_at_most share_for_each task_for_each taskloop_of_as_many"
-    [ "$flags" != -O0 ] || flagged=${flagged/piece_for_each_at_most /}          # no least of two there, but branches
+    flagged="chunks_divided piece_for_each piece_for_each_asked piece_for_each_at_most piece_for_each_set share_for_each task_for_each taskloop_of_as_many"
+    [ "$flags" != -O0 ] || { flagged=${flagged/piece_for_each_at_most /}; flagged=${flagged/piece_for_each_set /}; }          # no least of two there, but branches
     is "$flags: pieces, tasks and chunks for the threads from before the region are flagged, and each thread's share; nothing else" \
         "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$flagged"
     run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' '*task*' '*chunks_divided*' --threads 1
@@ -110,7 +110,7 @@ for flags in -O0 -O2 -O3; do
     program turns thread_turns.c
     captured turns --force --threads 2
     run "$PCERE" regions --json turns.pcere
-    chosen="many_pieces many_tasks "
+    chosen="many_pieces many_pieces_at_most many_tasks "
     [ "$flags" != -O0 ] || chosen=              # branches there
     is "$flags: what a thread count decides is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
         "asks_another_region by_flag by_truth has_many ${chosen}scatters scatters_by_settings"

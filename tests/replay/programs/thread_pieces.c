@@ -39,6 +39,25 @@ __attribute__((noinline)) static void piece_for_each_asked(long least)
         work((long)N * t / threads, (long)N * (t + 1) / threads);
 }
 
+/* Their number begins as another one, and a function sets it. */
+static void pieces_set(int *pieces, int most)
+{
+    int threads = omp_get_max_threads();
+    *pieces = most < threads ? most : threads;
+}
+
+__attribute__((noinline)) static void piece_for_each_set(int most)
+{
+    int pieces = 1, threads = 1;
+#pragma omp parallel
+#pragma omp master
+    threads = omp_get_num_threads();
+    pieces_set(&pieces, most < threads ? most : threads);
+#pragma omp parallel for
+    for (int t = 0; t < pieces; t++)
+        work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
 static void task_for_each(void)
 {
     int threads = omp_get_max_threads();
@@ -133,6 +152,7 @@ int main(void)
     for (int step = 0; step < 3; step++) {
         piece_for_each();
         piece_for_each_at_most(10 + step);
+        piece_for_each_set(10 + step);
         piece_for_each_asked(100 + step);
         task_for_each();
         taskloop_of_as_many();

@@ -130,6 +130,16 @@ __attribute__((noinline)) static void many_pieces(int size)
         piece(k, pieces);
 }
 
+__attribute__((noinline)) static void many_pieces_at_most(long size)
+{
+    int threads = omp_get_max_threads(), pieces = threads == 1 ? 1 : 64 * threads;
+    long most = size > 1 ? size : 1;
+    pieces = (int)(pieces < most ? pieces : most);
+#pragma omp parallel for schedule(dynamic, 1)
+    for (int k = 0; k < pieces; k++)
+        piece(k, pieces);
+}
+
 __attribute__((noinline)) static void many_tasks(void)
 {
     int threads = omp_get_max_threads(), pieces = threads > 1 ? 4 * threads : 1;
@@ -175,6 +185,7 @@ int main(int argc, char **argv)
         by_level(&settings);
         by_work(N);
         many_pieces(N);
+        many_pieces_at_most(N);
         many_tasks();
         many_pieces_always();
         pieces_by_level(settings.level);
