@@ -119,7 +119,7 @@ private:
   struct Filled {
     llvm::BitVector By;                         ///< who sets it
     const llvm::Instruction *At = nullptr, *Asked = nullptr;
-    bool Dealt = false;                         ///< so, and not by a loop's turns
+    bool Turns = false, Dealt = false;          ///< the one, the other
   };
   /// What a region does with that.
   struct PartUse { bool Set = false, Elsewhere = false, Works = false, Leads = false; };

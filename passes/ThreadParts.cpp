@@ -130,6 +130,7 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
         Filled &F = Fills[N];
         F.By.resize(older() + 1);
         F.By |= owners(Instances[Here]);
+        F.Turns = true;
         if (!F.At)
           F.At = &I, F.Asked = Bound.Asked;
       }
@@ -167,10 +168,12 @@ void ThreadFlow::deals(unsigned In, Shapes &Of) {
     });
     if (!Asked || isWide(N))
       continue;
-    auto [Slot, New] = Fills.try_emplace(N);
-    if (New)
-      Slot->second = {BitVector(older() + 1), &I, Asked, /*Dealt=*/true};
-    Slot->second.By |= owners(Instances[In]);
+    Filled &F = Fills[N];
+    F.By.resize(older() + 1);
+    F.By |= owners(Instances[In]);
+    F.Dealt = true;
+    if (!F.At)
+      F.At = &I, F.Asked = Asked;
   }
 }
 
@@ -242,11 +245,8 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
       continue;
     }
     bool Own = isAtOwnNumber(*Address), Pointer = Load->getType()->isPointerTy();
-    bool Works = false;
-    if (By->Dealt)
-      Works = Pointer ? endsLoopAt(*Load, Purpose) : Purpose.of(*Load) == Purposes::Bound;
-    else
-      Works = !Pointer && !Load->getType()->isVectorTy() && Purpose.of(*Load) != Purposes::Nothing;
+    Purposes::Purpose For = Pointer || Load->getType()->isVectorTy() ? Purposes::Nothing : Purpose.of(*Load);
+    bool Works = (By->Turns && For != Purposes::Nothing) || (By->Dealt && (For == Purposes::Bound || (Pointer && endsLoopAt(*Load, Purpose))));
     Use.Works |= Works && Own;
     Use.Elsewhere |= Works && !Own && !isa<Constant>(Address);
     Use.Leads |= Pointer && Own && leads(*Load);
@@ -271,12 +271,12 @@ void ThreadFlow::findParts(Shapes &Of) {
   for (auto &[Key, Use] : Uses) {
     auto [Owner, Class] = Key;
     const Filled &By = Fills.find(Class)->second;
-    std::string Where = (By.Dealt ? " (dealt" : " (set") + place(By.At) + (By.Dealt ? ", to as many as " : ", as many as ") + asked(By.Asked) + ")";
+    std::string Where = (By.Turns ? " (set" : " (dealt") + place(By.At) + (By.Turns ? ", as many as " : ", to as many as ") + asked(By.Asked) + ")";
     if (Use.Set)
       continue;
     if (Use.Works && !Use.Elsewhere)
       flag(Alone[Owner], PCERE_THREADS_DIVISION "a thread count from before the region" + Where);
-    else if (Use.Leads && !By.Dealt)
+    else if (Use.Leads && By.Turns)
       flag(Alone[Owner], "memory with one part per thread" + Where);
   }
 }

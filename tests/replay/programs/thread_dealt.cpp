@@ -25,6 +25,8 @@ __attribute__((noinline)) static void dealt_by_a_hash()
 {
     int threads = omp_get_max_threads();
     std::vector<std::vector<int>> mine(static_cast<size_t>(threads));
+    for (int t = 0; t < threads; t++)
+        mine[static_cast<size_t>(t)].reserve(N / 2);
     for (int i = 0; i < N; i++)
         mine[static_cast<size_t>((i * 7919) % threads)].push_back(i);
 #pragma omp parallel
