@@ -22,11 +22,7 @@ static void region_enter(void)
     static struct source_location here = {.flags = 2, .text = ";unknown;unknown;0;0;;"};
     if (PROC_BIND >= 0)
         __kmpc_push_proc_bind(&here, __kmpc_global_thread_num(&here), PROC_BIND);
-#ifdef INNER_THREADS
-    int threads = omp_get_max_threads();
-    __kmpc_push_num_threads(&here, __kmpc_global_thread_num(&here), threads);
-    omp_set_num_threads(INNER_THREADS);
-#endif
+    inner_teams_begin(&here);
 #if SERIAL                                          /* the construct's if clause was false */
     int32_t thread = __kmpc_global_thread_num(&here), bound = 0;
     __kmpc_serialized_parallel(&here, thread);
@@ -37,9 +33,7 @@ static void region_enter(void)
 #else
     __kmpc_fork_call(&here, WORD_COUNT, region_code() WORDS);
 #endif
-#ifdef INNER_THREADS
-    omp_set_num_threads(threads);
-#endif
+    inner_teams_end();
 }
 
 static double region_us(void)

@@ -43,6 +43,23 @@ static void settings_apply(void)
         omp_set_schedule((omp_sched_t)SCHEDULE_KIND, SCHEDULE_CHUNK);
 }
 
+/* Teams that the region's threads begin have another size than its own, where the construct's clause said that: */
+#ifdef INNER_THREADS
+static int own_threads;
+
+static void inner_teams_begin(struct source_location *where)
+{
+    own_threads = omp_get_max_threads();
+    __kmpc_push_num_threads(where, __kmpc_global_thread_num(where), own_threads);
+    omp_set_num_threads(INNER_THREADS);
+}
+
+static void inner_teams_end(void) { omp_set_num_threads(own_threads); }
+#else
+static void inner_teams_begin(struct source_location *where) { (void)where; }
+static void inner_teams_end(void) { }
+#endif
+
 static void level_enter(const struct level *level, void (*go_on)(void))
 {
     if (!level->team) {

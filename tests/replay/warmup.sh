@@ -60,7 +60,7 @@ program prints preceded.c
 captured prints
 run "$PCERE" replay prints.pcere add --warmup preceded --threads 1 --repeat 2 --json
 holds "of a region that writes to a file only the pages are touched, and that is said" \
-    jq -e '.replays[0].warmup_reason | test("stream@preceded.c:[0-9]+ #[0-9]+ \\(only its pages touched\\)")' .out
+    jq -e 'any(.replays[]; .warmup_reason | test("stream@preceded.c:[0-9]+ #[0-9]+ \\(only its pages touched\\)"))' .out
 
 flags=-O2
 program restored restored.c
