@@ -27,23 +27,10 @@ static bool isOwnTeam(const Value *V) {
   return Name == "omp_get_num_threads";
 }
 
-/// Of a construct that one thread runs, which has \p Store: its beginning; or null.
-static const Instruction *beginOfOneThread(const StoreInst &Store, const DominatorTree &Tree) {
-  static constexpr StringLiteral Names[] = {"__kmpc_single", "__kmpc_master", "__kmpc_masked"};
-  for (auto *At = Tree.getNode(const_cast<BasicBlock *>(Store.getParent())); At && At->getIDom(); At = At->getIDom()) {
-    const Instruction *Way = At->getIDom()->getBlock()->getTerminator();
-    auto *Test = Way->getNumSuccessors() == 2 ? dyn_cast<ICmpInst>(Way->getOperand(0)) : nullptr;
-    auto *Call = Test ? dyn_cast<CallBase>(Test->getOperand(0)) : nullptr;
-    if (Call && is_contained(Names, calleeName(*Call)))
-      return Call;
-  }
-  return nullptr;
-}
-
 /// Behind which instruction each thread finds what \p Store sets: itself, or a barrier behind the construct, whose end it always comes before; or null.
 static const Instruction *settledAt(const StoreInst &Store, Shape &Of) {
   const Function &F = *Store.getFunction();
-  if (const Instruction *Begin = beginOfOneThread(Store, Of.Tree)) {
+  if (const Instruction *Begin = beginOfConstruct(Store, Of.Tree, {"__kmpc_single", "__kmpc_master", "__kmpc_masked"})) {
     const Instruction *Point = nullptr;
     bool Ended = false;
     for (const Instruction &I : instructions(F)) {

@@ -65,6 +65,9 @@ bool sharesWork(const llvm::CallBase &Call);
 /// A region's own function, or the one that has all of it where nothing was optimised.
 bool eachThreadRuns(const llvm::Function &F);
 
+/// Of a construct that one thread runs, as a call of one of these \p Names tells it, and that has \p Inside: that call; or null.
+const llvm::Instruction *beginOfConstruct(const llvm::Instruction &Inside, const llvm::DominatorTree &Tree, std::initializer_list<llvm::StringRef> Names);
+
 /// The fewest threads, two or more, for which comparing them (\p Operand) comes out otherwise than for one; or 0. Of equality, with one.
 uint64_t turnsAt(const llvm::ICmpInst &Compare, unsigned Operand);
 

@@ -251,16 +251,20 @@ void ThreadFlow::call(const CallBase &Call) {
   }
 }
 
-/// Whether a single construct that stands before \p Load, with a barrier behind it, runs \p Store.
-static bool isSingleBefore(const StoreInst &Store, const LoadInst &Load, const DominatorTree &Tree) {
-  const Instruction *Begin = nullptr;
-  for (auto *At = Tree.getNode(const_cast<BasicBlock *>(Store.getParent())); At && At->getIDom() && !Begin; At = At->getIDom()) {
+const Instruction *beginOfConstruct(const Instruction &Inside, const DominatorTree &Tree, std::initializer_list<StringRef> Names) {
+  for (auto *At = Tree.getNode(const_cast<BasicBlock *>(Inside.getParent())); At && At->getIDom(); At = At->getIDom()) {
     const Instruction *Way = At->getIDom()->getBlock()->getTerminator();
     auto *Test = Way->getNumSuccessors() == 2 ? dyn_cast<ICmpInst>(Way->getOperand(0)) : nullptr;
     auto *Call = Test ? dyn_cast<CallBase>(Test->getOperand(0)) : nullptr;
-    if (Call && calleeName(*Call) == "__kmpc_single")
-      Begin = Call;
+    if (Call && is_contained(Names, calleeName(*Call)))
+      return Call;
   }
+  return nullptr;
+}
+
+/// Whether a single construct that stands before \p Load, with a barrier behind it, runs \p Store.
+static bool isSingleBefore(const StoreInst &Store, const LoadInst &Load, const DominatorTree &Tree) {
+  const Instruction *Begin = beginOfConstruct(Store, Tree, {"__kmpc_single"});
   if (!Begin || !Tree.dominates(Begin, &Load))
     return false;
   bool Ended = false, Waited = false;

@@ -384,6 +384,18 @@ static void test_reserved_room_is_there(void)
     sample_store_done(&made);
 }
 
+static void pages_are_as_written(const struct sample_store *made, const unsigned char *data, const uint64_t *numbers, size_t count)
+{
+    struct store *store = sample_store_open(made);
+    unsigned char page[SAMPLE_PAGE];
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] != STORE_PAGE_ZERO) {
+            CU_ASSERT_EQUAL_FATAL(store_pages_read(store, numbers[i], 1, page, NULL), PCERE_OK);
+            CU_ASSERT_EQUAL_FATAL(memcmp(page, data + i * SAMPLE_PAGE, SAMPLE_PAGE), 0);
+        }
+    store_close(store);
+}
+
 static void test_paused_writer_takes_more_than_it_has_room_for(void)
 {
     enum { PAGES = 6000 };                                          /* the ring holds 4096 */
@@ -396,14 +408,7 @@ static void test_paused_writer_takes_more_than_it_has_room_for(void)
     store_writer_pause(made.writer, false);
     struct store_manifest manifest = {.complete = true};
     CU_ASSERT_EQUAL(store_writer_manifest(made.writer, &manifest, NULL), PCERE_OK);
-    struct store *store = sample_store_open(&made);
-    unsigned char page[SAMPLE_PAGE];
-    for (size_t i = 0; i < PAGES; i++)
-        if (numbers[i] != STORE_PAGE_ZERO) {
-            CU_ASSERT_EQUAL_FATAL(store_pages_read(store, numbers[i], 1, page, NULL), PCERE_OK);
-            CU_ASSERT_EQUAL_FATAL(memcmp(page, data + i * SAMPLE_PAGE, SAMPLE_PAGE), 0);
-        }
-    store_close(store);
+    pages_are_as_written(&made, data, numbers, PAGES);
     free(numbers);
     free(data);
     sample_store_done(&made);
@@ -430,14 +435,7 @@ static void test_who_settles_compresses_what_waits(void)
     CU_ASSERT_EQUAL(store_writer_manifest(made.writer, &manifest, NULL), PCERE_OK);
     CU_ASSERT_EQUAL_FATAL(stat(pages, &before), 0);
     CU_ASSERT_EQUAL(after.st_size, before.st_size);
-    struct store *store = sample_store_open(&made);
-    unsigned char page[SAMPLE_PAGE];
-    for (size_t i = 0; i < PAGES; i++)
-        if (numbers[i] != STORE_PAGE_ZERO) {
-            CU_ASSERT_EQUAL_FATAL(store_pages_read(store, numbers[i], 1, page, NULL), PCERE_OK);
-            CU_ASSERT_EQUAL_FATAL(memcmp(page, data + i * SAMPLE_PAGE, SAMPLE_PAGE), 0);
-        }
-    store_close(store);
+    pages_are_as_written(&made, data, numbers, PAGES);
     free(pages);
     free(numbers);
     free(data);
