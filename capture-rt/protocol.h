@@ -222,6 +222,7 @@ struct capture_stop {           /* filled by the target just before it sends a m
     uint32_t indirect_count;
     uint32_t teams;             /* of the league around the region, whose initial threads work at the same time; 1: none */
     uint32_t team;              /* in it, the one whose thread enters the region */
+    int32_t thread_limit;       /* the OpenMP runtime's, there; 0: unknown */
     char locale[2 * CAPTURE_LOCALE_BYTES];      /* as struct store_codelet has it; "": longer than fits */
     struct capture_random randoms[3];   /* those that the program, or a library of it, uses */
     struct capture_indirect indirect[CAPTURE_INDIRECT_MAX];

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 
 #define PLAN_MAGIC "PCEREPL1"
-#define PLAN_VERSION 48u
+#define PLAN_VERSION 49u
 enum { PLAN_DESCRIPTOR = 3, PAGES_DESCRIPTOR = 4, FILLER_DESCRIPTOR = 6, DONE_DESCRIPTOR = 7 };      /* as the launcher numbers them */
 #define STANDBY_CHANNEL 3
 #define STANDBY_READY 4                 /* a pipe, closed when it sleeps */
@@ -395,6 +395,7 @@ struct replay_plan {
     uint32_t teams, team;           /* of the league around, and the number of the one that the region lies in; 1 (or 0), 0: there is none, or it is of one team */
     uint32_t greedy;                /* 1: static schedules without a chunk give each but the last as much as fits (KMP_SCHEDULE=static,greedy), not all about the same */
     uint32_t places_ours;           /* 1: the program ran without places of its user's */
+    int32_t thread_limit, reserved; /* as struct store_setting has it */
     struct plan_policy policy;
     _Atomic uint32_t turn;          /* enum plan_turn: what a process that stays waits for */
     struct plan_table words;        /* uint64_t */

@@ -69,7 +69,7 @@ struct codelet_header {                            /* 448 bytes, then twenty arr
     uint64_t counts[20];                           /* enum codelet_part */
 };
 #define CODELET_MAGIC "PCERECL1"
-#define CODELET_VERSION 11u
+#define CODELET_VERSION 12u
 #define CODELET_HAS_AFTER 1u
 #define CODELET_DOES_IO 2u
 enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFORE, PART_AFTER, PART_THREADS, PART_LOCKS,
@@ -78,7 +78,7 @@ enum codelet_part { PART_NAME, PART_REGION, PART_WORDS, PART_MAPPINGS, PART_BEFO
 
 _Static_assert(sizeof(struct pages_header) == 64, "pages header");
 _Static_assert(sizeof(struct block_header) == 48, "block header");
-_Static_assert(sizeof(struct codelet_header) == 448, "codelet header");
+_Static_assert(sizeof(struct codelet_header) == 456, "codelet header");
 _Static_assert(sizeof(struct store_mapping) == 88, "mapping");
 _Static_assert(sizeof(struct store_run) == 24, "run");
 _Static_assert(sizeof(struct store_alias) == 24, "alias");

@@ -287,6 +287,8 @@ struct store_setting {
     struct store_level levels[STORE_LEVELS_MAX];     /* outermost first, zeros behind */
     uint64_t pointer_guard;      /* by which the C library disguises pointers to functions, if captured memory may hold such ones; else 0 */
     uint32_t teams, team;        /* of the league around the region, which is no parallel region, and the number of the one it lies in; 1 (or 0), 0: there is none, or it is of one team */
+    int32_t thread_limit;        /* as omp_get_thread_limit gives it: of the construct around (teams, target), or the program's; 0: unknown */
+    uint32_t reserved;
 };
 
 struct store_signal { uint64_t handler; uint64_t mask; uint32_t number, flags; };    /* handler: an address, or 1 to ignore (SIG_IGN) */

@@ -5,7 +5,9 @@
  */
 #include "capture-rt/target/target.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
 typedef int32_t task_entry(int32_t thread, void *task);
@@ -146,10 +148,26 @@ int target_runtime_asked(void)
     return runtime.omp_get_max_threads ? runtime.omp_get_max_threads() : 0;
 }
 
+static int runtime_thread_limit(void)
+{
+    return runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
+}
+
+/* Teams of a league have no more threads than processors together, whatever limit their construct has, unless the user says how many. 0: no league. */
+static int league_share(void)
+{
+    uint32_t teams = target_runtime_teams();
+    const char *most = getenv("KMP_TEAMS_THREAD_LIMIT");
+    long together = most ? strtol(most, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN), share = together / (long)teams;
+    return teams == 1 || together <= 0 ? 0 : share > 1 ? (int)share : 1;
+}
+
 int target_runtime_max_threads(void)
 {
-    int threads = target_runtime_asked(), limit = runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
-    return limit > 0 && limit < threads ? limit : threads;
+    int threads = target_runtime_asked(), limits[] = {runtime_thread_limit(), league_share()};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        threads = limits[i] > 0 && limits[i] < threads ? limits[i] : threads;
+    return threads;
 }
 
 void target_runtime_settings(struct capture_stop *stop)
@@ -162,6 +180,7 @@ void target_runtime_settings(struct capture_stop *stop)
     stop->max_active_levels = runtime.omp_get_max_active_levels ? runtime.omp_get_max_active_levels() : 0;
     stop->dynamic = runtime.omp_get_dynamic ? runtime.omp_get_dynamic() : -1;
     stop->global_thread = runtime.__kmpc_global_thread_num ? (uint32_t)runtime.__kmpc_global_thread_num(&ident) : 0;
+    stop->thread_limit = runtime_thread_limit();
     stop->teams = target_runtime_teams();
     int team = runtime.omp_get_team_num ? runtime.omp_get_team_num() : 0;
     stop->team = team > 0 && (uint32_t)team < stop->teams ? (uint32_t)team : 0;

@@ -340,7 +340,7 @@ static enum pcere_status settings_fill(const struct capture_stop *stop, struct s
     codelet->setting = (struct store_setting){
         .schedule_kind = stop->schedule_kind, .schedule_chunk = stop->schedule_chunk, .max_active_levels = stop->max_active_levels,
         .dynamic = stop->dynamic, .environment = stop->environment, .float_control = stop->float_control, .level_count = levels, .global_thread = stop->global_thread,
-        .teams = stop->teams, .team = stop->team};
+        .teams = stop->teams, .team = stop->team, .thread_limit = stop->thread_limit};
     for (uint32_t i = 0; i < levels; i++)
         codelet->setting.levels[i] = (struct store_level){stop->levels[i].team, stop->levels[i].number};
     codelet->locale = strndup(stop->locale, strnlen(stop->locale, sizeof stop->locale));

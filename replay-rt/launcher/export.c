@@ -195,6 +195,9 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
     if (!status && codelet->setting.teams > 1)
         status = export_limit(work, error, "the region lies in team %u of a league of %u, and here there is no league: its questions are answered otherwise, and loops "
                                            "whose iterations are those of all teams (distribute parallel do, by flang) fail", codelet->setting.team, codelet->setting.teams);
+    if (!status && codelet->setting.thread_limit > 0 && codelet->setting.thread_limit < INT32_MAX)
+        status = export_limit(work, error, "where the region starts there may be %d thread%s (thread_limit, OMP_THREAD_LIMIT), and here as many as are asked for: omp_get_thread_limit() "
+                                           "answers otherwise", codelet->setting.thread_limit, codelet->setting.thread_limit == 1 ? "" : "s");
     if (!status && codelet->key_count)
         status = export_limit(work, error, "the program keeps values by pthread_setspecific or tss_set, which threads here do not have");
     if (!status && work->session.build.apart)

@@ -334,6 +334,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->level_count = codelet->setting.level_count;
     plan->teams = codelet->setting.teams;
     plan->team = codelet->setting.team;
+    plan->thread_limit = codelet->setting.thread_limit;
     for (uint32_t i = 0; i < plan->level_count; i++)
         plan->levels[i] = (struct plan_level){codelet->setting.levels[i].team, codelet->setting.levels[i].number};
     plan->region = string_add(&strings, codelet->region);

@@ -283,7 +283,8 @@ static bool same_bytes(const void *a, size_t a_count, const void *b, size_t b_co
 static bool runs_beside(const struct store_codelet *own, const struct store_codelet *other, const struct store_manifest *manifest)
 {
     return !other->does_io && replay_team(own, manifest, manifest->threads) == replay_team(other, manifest, manifest->threads)
-           && own->setting.teams == other->setting.teams && own->setting.team == other->setting.team && own->setting.level_count == other->setting.level_count
+           && own->setting.teams == other->setting.teams && own->setting.team == other->setting.team
+           && own->setting.thread_limit == other->setting.thread_limit && own->setting.level_count == other->setting.level_count
            && same_bytes(own->setting.levels, own->setting.level_count, other->setting.levels, other->setting.level_count, sizeof *own->setting.levels)
            && same_bytes(own->threads, own->thread_count, other->threads, other->thread_count, sizeof *own->threads)
            && same_bytes(own->aliases, own->alias_count, other->aliases, other->alias_count, sizeof *own->aliases)

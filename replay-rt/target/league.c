@@ -10,23 +10,15 @@
 
 int omp_get_level(void);
 
-static struct { uint64_t teams, team; int level; bool greedy; } league = {.teams = 1};
-
-void pcere_league_enter(const struct codelet *codelet)
-{
-    const struct replay_plan *plan = codelet->plan;
-    league.teams = plan->teams ? plan->teams : 1;
-    league.team = plan->team;
-    league.level = (int)plan->level_count + 1;
-    league.greedy = plan->greedy;
-}
+static struct { uint64_t teams, team; int level, limit; bool greedy; } league = {.teams = 1};
+static int limit_here;          /* what the runtime says of a process of its own, outside of constructs that limit threads */
 
 #define HOOK __attribute__((weak, visibility("default")))
 #define NEXT(name) \
     static void *next_##name; \
     __attribute__((constructor)) static void find_##name(void) { next_##name = dlsym(RTLD_NEXT, #name); }
 
-/* ---- which team of how many -------------------------------------------------------------------------------------------------------------- */
+/* ---- which team of how many, of how many threads ------------------------------------------------------------------------------------------ */
 
 typedef int number_fn(void);
 
@@ -39,6 +31,18 @@ static int runtime_number(void *slot)
 
 NEXT(omp_get_num_teams)
 NEXT(omp_get_team_num)
+NEXT(omp_get_thread_limit)
+
+void pcere_league_enter(const struct codelet *codelet)
+{
+    const struct replay_plan *plan = codelet->plan;
+    league.teams = plan->teams ? plan->teams : 1;
+    league.team = plan->team;
+    league.level = (int)plan->level_count + 1;
+    league.limit = plan->thread_limit;
+    limit_here = runtime_number(next_omp_get_thread_limit);
+    league.greedy = plan->greedy;
+}
 
 /* A league that the region itself begins is the runtime's. */
 static bool league_is_inner(void) { return runtime_number(next_omp_get_num_teams) > 1; }
@@ -51,6 +55,16 @@ HOOK int omp_get_num_teams_(void);
 HOOK int omp_get_num_teams_(void) { return omp_get_num_teams(); }
 HOOK int omp_get_team_num_(void);
 HOOK int omp_get_team_num_(void) { return omp_get_team_num(); }
+
+/* A limit that a construct inside the region sets (teams, target) is the runtime's as well. */
+HOOK int omp_get_thread_limit(void);
+HOOK int omp_get_thread_limit(void)
+{
+    int limit = runtime_number(next_omp_get_thread_limit);
+    return league.limit && limit == limit_here ? league.limit : limit;
+}
+HOOK int omp_get_thread_limit_(void);
+HOOK int omp_get_thread_limit_(void) { return omp_get_thread_limit(); }
 
 /* ---- distribute parallel for, as flang compiles it --------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* teams_asked.c - regions in a league that ask which team of how many they are, and divide work by that themselves. */
+/* teams_asked.c - regions in a league that ask which team of how many they are, and how many threads there may be, and divide work by that themselves. */
 #include "check.h"
 #include <omp.h>
 
@@ -19,12 +19,12 @@ int main(void)
 #pragma omp for
                 for (int i = team; i < COUNT; i += teams) {
                     values[i] += i * step;
-                    by_team[i] = 10 * teams + team;
+                    by_team[i] = 10 * teams + team + 100 * omp_get_thread_limit();
                 }
             }
         }
         for (int i = 0; i < COUNT; i++)
-            CHECK(by_team[i] == 10 * league + i % league);
+            CHECK(by_team[i] == 400 + 10 * league + i % league);
     }
     for (int i = 0; i < COUNT; i++)
         CHECK(values[i] == 6 * i);

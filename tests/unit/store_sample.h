@@ -121,7 +121,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         .mapping_count = 3, .aliases = &alias, .alias_count = 1, .after = &after, .after_count = 1, .made = &allocated, .made_count = 1, .has_after = true, .threads = &thread, .thread_count = 1,
         .locks = &lock, .lock_count = 1, .frames = frames, .frame_count = 2, .ignored = &ignored, .ignored_count = 1,
         .signals = &signal, .signal_count = 1, .keys = keys, .key_count = 2, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
-                    .level_count = 2, .levels = {{4, 3}, {1, 0}}, .teams = 3, .team = 2},
+                    .level_count = 2, .levels = {{4, 3}, {1, 0}}, .teams = 3, .team = 2, .thread_limit = 6},
         .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
         .content_count = 1, .randoms = &random, .random_count = 1, .externals = &external, .external_count = 1, .does_io = true};
     uint64_t stored;

@@ -71,6 +71,7 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL(codelet.setting.levels[1].team, 1);
     CU_ASSERT_EQUAL(codelet.setting.teams, 3);
     CU_ASSERT_EQUAL(codelet.setting.team, 2);
+    CU_ASSERT_EQUAL(codelet.setting.thread_limit, 6);
     CU_ASSERT_EQUAL_FATAL(codelet.descriptor_count, 2);
     CU_ASSERT_EQUAL(codelet.descriptors[1].number, 5);
     CU_ASSERT_EQUAL(codelet.descriptors[1].offset, 12);
