@@ -19,9 +19,7 @@ namespace pcere {
 
 /// Does \p V tell how many threads the team has that runs it?
 static bool isOwnTeam(const Value *V) {
-  while (isa<CastInst>(V) || isa<FreezeInst>(V))
-    V = cast<Instruction>(V)->getOperand(0);
-  auto *Call = dyn_cast<CallBase>(V);
+  auto *Call = dyn_cast<CallBase>(withoutCasts(V));
   StringRef Name = Call ? calleeName(*Call) : StringRef();
   Name.consume_back("_"); // Fortran's
   return Name == "omp_get_num_threads";

@@ -13,6 +13,12 @@
 
 namespace pcere {
 
+inline const llvm::Value *withoutCasts(const llvm::Value *V) {
+  while (llvm::isa<llvm::CastInst>(V) || llvm::isa<llvm::FreezeInst>(V))
+    V = llvm::cast<llvm::Instruction>(V)->getOperand(0);
+  return V;
+}
+
 /// The function that all direct callers of its function give for \p Parameter, or null.
 inline const llvm::Function *givenFunction(const llvm::Argument &Parameter) {
   const llvm::Function *Given = nullptr;

@@ -9,6 +9,7 @@
 
 #include "BareBitcode.h"
 #include "Regions.h"
+#include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
 #include "include/pcere/rt_abi.h"
@@ -69,10 +70,7 @@ static bool holdsForOne(const ICmpInst &Compare, unsigned Operand) {
 
 /// Is it a loop's turns that are counted, say a benchmark's over numbers of threads?
 static bool countsTurns(const ICmpInst &Compare, unsigned Operand, Shapes &Of) {
-  const Value *V = Compare.getOperand(Operand);
-  while (isa<CastInst>(V) || isa<FreezeInst>(V))
-    V = cast<Instruction>(V)->getOperand(0);
-  auto *Phi = dyn_cast<PHINode>(V);
+  auto *Phi = dyn_cast<PHINode>(withoutCasts(Compare.getOperand(Operand)));
   return Purposes(Of).endsLoop(Compare) || (Phi && Of.of(*Phi->getFunction()).Loops.isLoopHeader(Phi->getParent()));
 }
 

@@ -11,6 +11,7 @@
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
 //   ThreadPieces.cpp  as many pieces of work as threads    ThreadWays.cpp    another way for more threads
 //   ThreadAnew.cpp    numbers that a region sets anew before it reads them
+//   ThreadArenas.cpp  memory that a program cuts from its own
 //   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
 //
 //===------------------------------------------------------------------------------------------------------------------------===//

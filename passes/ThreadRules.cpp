@@ -1,5 +1,6 @@
 //===- passes/ThreadRules.cpp - how numbers of threads spread: along edges, into what loops allocate, and from one invocation to the next -===//
 
+#include "ThreadArenas.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
@@ -175,20 +176,25 @@ void ThreadFlow::settle() {
 /// Whatever is allocated in this loop of the instance, or by what it calls, has a size that follows \p Bound.
 void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
   MapVector<unsigned, const Instruction *> Called; // instances, and the loop's instruction by which each is reached first
+  auto Size = [&](unsigned In, const Instruction &Memory, const Instruction &By) {
+    unsigned N = nodeIn(In, &Memory);
+    Facts &To = facts(N);
+    bool Sized = join(To.Sized, Bound.Count);
+    if (joinFollows(Bound, To) || Sized) {
+      changed(N);
+      if (!To.Allocated)
+        To.Allocated = &By, To.Asked = Bound.Asked;
+    }
+  };
   auto Look = [&](unsigned In, const Instruction &At, const Instruction &By) {
+    if (auto *Store = dyn_cast<StoreInst>(&At))
+      for (auto [Memory, Bytes] : cutFromArena(*Store))
+        Size(In, *Memory, By);
     auto *Call = dyn_cast<CallBase>(&At);
     if (!Call || forkPath(*Call) >= 0)
       return;
-    if (allocationSize(likelyName(*Call)).second > 0) {
-      unsigned N = nodeIn(In, &At);
-      Facts &To = facts(N);
-      bool Sized = join(To.Sized, Bound.Count);
-      if (joinFollows(Bound, To) || Sized) {
-        changed(N);
-        if (!To.Allocated)
-          To.Allocated = &By, To.Asked = Bound.Asked;
-      }
-    }
+    if (allocationSize(likelyName(*Call)).second > 0)
+      Size(In, At, By);
     const Function *Callee = callee(*Call);
     if (Callee && Callee == Instances[In].F)
       Called.insert({In, &By});
@@ -276,9 +282,7 @@ static bool isGuard(const Value *V) {
 static bool setsFlag(const Value &Condition, const BasicBlock &To, Shapes &Control) {
   auto *Compare = dyn_cast<ICmpInst>(&Condition);
   const Value *Read = !Compare ? &Condition : isa<ConstantInt>(Compare->getOperand(1)) ? Compare->getOperand(0) : nullptr;
-  while (Read && isa<CastInst>(Read))
-    Read = cast<CastInst>(Read)->getOperand(0);
-  auto *Load = dyn_cast_or_null<LoadInst>(Read);
+  auto *Load = dyn_cast_or_null<LoadInst>(Read ? withoutCasts(Read) : nullptr);
   auto *Flag = Load ? dyn_cast<GlobalVariable>(Load->getPointerOperand()) : nullptr;
   return Flag && !Flag->isThreadLocal() && any_of(Flag->users(), [&](const User *U) {
            auto *Store = dyn_cast<StoreInst>(U);

@@ -1,6 +1,7 @@
 //===- passes/ThreadWalk.cpp - instructions as classes of memory and edges along which numbers go ----------------------------------===//
 
 #include "Stages.h"
+#include "ThreadArenas.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
@@ -193,14 +194,9 @@ static bool isLeast(const Instruction &I) {
   auto *Compare = Select ? dyn_cast<ICmpInst>(Select->getCondition()) : nullptr;
   if (!Compare || !Compare->isRelational())
     return false;
-  auto Plain = [](const Value *V) {
-    while (isa<CastInst>(V))
-      V = cast<CastInst>(V)->getOperand(0);
-    return V;
-  };
   bool Less = Compare->getPredicate() == ICmpInst::ICMP_SLT || Compare->getPredicate() == ICmpInst::ICMP_SLE || Compare->getPredicate() == ICmpInst::ICMP_ULT || Compare->getPredicate() == ICmpInst::ICMP_ULE;
-  const Value *First = Plain(Compare->getOperand(Less ? 0 : 1)), *Second = Plain(Compare->getOperand(Less ? 1 : 0));
-  return Plain(Select->getTrueValue()) == First && Plain(Select->getFalseValue()) == Second;
+  const Value *First = withoutCasts(Compare->getOperand(Less ? 0 : 1)), *Second = withoutCasts(Compare->getOperand(Less ? 1 : 0));
+  return withoutCasts(Select->getTrueValue()) == First && withoutCasts(Select->getFalseValue()) == Second;
 }
 
 /// What becomes of a thread's number when work is shared out: \p I multiplies, divides or limits. True: it is such an instruction, and was followed.
@@ -355,6 +351,9 @@ void ThreadFlow::instruction(const Instruction &I) {
       GivenConstants.insert(content(node(Store->getPointerOperand())));
     if (!carriesNothing(Store->getPointerOperand()))
       flow(Store->getValueOperand(), content(node(Store->getPointerOperand())), true, true);
+    for (auto [Memory, Bytes] : cutFromArena(*Store))
+      if (!carriesNothing(Bytes))
+        Edges.push_back({node(Bytes), node(Memory), &I, Edge::Computed});
   } else if (auto *Address = dyn_cast<GetElementPtrInst>(&I)) {
     address(*Address);
     if (!Address->hasAllConstantIndices() && !carriesNothing(Address->getPointerOperand()))

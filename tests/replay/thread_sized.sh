@@ -60,6 +60,19 @@ for flags in -O0 -O2 -O3; do
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
 done
 
+# Memory that a program cuts from a larger piece of its own, for as many threads as there were. Not: an arena that knows of no threads.
+for flags in -O0 -O2 -O3; do
+    program arenas thread_arenas.c
+    captured arenas --force --threads 2
+    run "$PCERE" regions --json arenas.pcere
+    is "$flags: what was cut for the threads from before the region is flagged, and nothing else" \
+        "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "place_in_an_array pointer_that_goes_on row_for_each"
+    run "$PCERE" replay --repeat 1 --threads 4 arenas.pcere place_in_an_array
+    says "$flags: more threads are refused" 1 err 'holds for at most 2 threads.*allocated at thread_arenas.c:[0-9]+, sized by omp_get_max_threads at thread_arenas.c'
+    run "$PCERE" verify --threads 1,4 arenas.pcere shared_out_by_hand
+    says "$flags: others run with any number" 0
+done
+
 # What was dealt to the threads is done by as many only. Not: what the team deals itself, lists that anybody takes or that threads make anew, scratch.
 for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
