@@ -149,7 +149,8 @@ enum { CAPTURE_LOCK_FREE = 0, CAPTURE_LOCK_LIVE = 1, CAPTURE_LOCK_DELETED = 2 };
 struct capture_lock {           /* a slot of an open-addressing table */
     uint64_t address;
     uint32_t state;
-    uint16_t kind;              /* 0 simple, 1 nested */
+    uint8_t kind;               /* 0 simple, 1 nested */
+    bool other;                 /* made by GCC's runtime, which stands before the one that regions are entered in */
     uint16_t turn;              /* low bits of log->stops when it was made or destroyed last */
     uint32_t hint;
     uint32_t initial;           /* the lock's first four bytes just after its initialisation */

@@ -91,7 +91,8 @@ __asm__(".text\n"
 
 static void *runtime_alone;     /* handle of an OpenMP runtime that came with a library loaded for itself, and that nobody else sees */
 
-void *target_runtime_symbol(const char *name, const void *own)
+/* As this library sees it: the first in order. */
+static void *symbol_next(const char *name, const void *own)
 {
     if (runtime_alone)
         return dlsym(runtime_alone, name);
@@ -99,6 +100,11 @@ void *target_runtime_symbol(const char *name, const void *own)
     if (!found && (found = dlsym(RTLD_DEFAULT, name)) == own)   /* part of the executable */
         return NULL;
     return found;
+}
+
+void *target_runtime_symbol(const char *name, const void *own)
+{
+    return target_beside_pass(name, symbol_next(name, own));
 }
 
 /* As the object that calls would find it without this library. */
@@ -127,6 +133,7 @@ bool target_fork_find(const void *caller)
     target_fork_call *next;
     memcpy(&next, &found, sizeof next);
     __atomic_store_n(&fork_next, next, __ATOMIC_RELEASE);
+    target_beside_find(found);
     others_find();
     return found != NULL;
 }
@@ -181,7 +188,7 @@ static void *next_of(void **kept, const char *name, const void *own, const void 
 {
     void *next = __atomic_load_n(kept, __ATOMIC_RELAXED);
     if (!next) {
-        next = target_runtime_symbol(name, own);
+        next = symbol_next(name, own);
         next = next ? next : symbol_near(name, own, caller);
         __atomic_store_n(kept, next, __ATOMIC_RELAXED);
     }
@@ -249,6 +256,6 @@ GNU_LOOP_RUNTIME(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 /* Before any region: looking for a name inside a captured one would free what an earlier failure of the dynamic linker left in the program's heap. */
 static void others_find(void)
 {
-#define FIND(name) kept_##name = target_runtime_symbol(#name, TARGET_ADDRESS(name));
+#define FIND(name) kept_##name = symbol_next(#name, TARGET_ADDRESS(name));
     OTHERS(FIND)
 }

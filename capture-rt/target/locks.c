@@ -77,7 +77,7 @@ static uint32_t slot_of(uintptr_t address)
     return (uint32_t)((uint64_t)address * 0x9e3779b97f4a7c15u >> 40) & (CAPTURE_LOCK_SLOTS - 1);
 }
 
-static void lock_note(void *lock, uint16_t kind, uintptr_t hint)
+static void lock_note(void *lock, uint8_t kind, uintptr_t hint, bool other)
 {
     struct capture_log *log = table();
     if (!log)
@@ -105,7 +105,7 @@ static void lock_note(void *lock, uint16_t kind, uintptr_t hint)
         log->locks_live += found->state != CAPTURE_LOCK_LIVE;
     }
     if (found)
-        *found = (struct capture_lock){.address = address, .state = CAPTURE_LOCK_LIVE, .kind = kind, .hint = (uint32_t)hint,
+        *found = (struct capture_lock){.address = address, .state = CAPTURE_LOCK_LIVE, .kind = kind, .other = other, .hint = (uint32_t)hint,
                                        .turn = turn_now(log), .initial = initial};
     else
         log->locks_dropped++;
@@ -183,7 +183,7 @@ static bool lock_probe(struct capture_lock *lock, uint32_t thread)
     uint32_t word = 0;
     bool there = lock_is_there(lock, &word), untouched = (lock->initial & 1) && word == lock->initial;
     lock->held = lock->owner = 0;
-    if (!there || untouched || ((alone_now || lock->kind) && !lock_try(lock, thread)))
+    if (!there || untouched || lock->other || ((alone_now || lock->kind) && !lock_try(lock, thread)))
         return false;
     lock->held = CAPTURE_LOCK_UNKNOWN;
     return alone_now;
@@ -278,31 +278,49 @@ int32_t __kmpc_reduce_nowait(void *ident, int32_t thread, int32_t count, size_t 
 
 /* ---- the calls --------------------------------------------------------------------------------------------------------------- */
 
+/* Of GCC's runtime, where the caller means that: its locks are as large, and noted, since a replay makes them anew; but they are not tried. */
+static void forward(void *lock, uintptr_t hint, bool hinted, const char *name, lock_call *next, lock_hint_call *next_hinted, const void *caller, bool *ret_other)
+{
+    void *other = target_beside_other(name, caller);
+    if (other && hinted)
+        memcpy(&next_hinted, &other, sizeof other);
+    else if (other)
+        memcpy(&next, &other, sizeof other);
+    if (hinted)
+        next_hinted(lock, hint);
+    else
+        next(lock);
+    *ret_other = other;
+}
+
 #define INIT(name, next, kind)              \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
+        bool other;                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
-            next(lock);                     \
-            lock_note(lock, kind, 0);       \
+            forward(lock, 0, false, #name, next, NULL, __builtin_return_address(0), &other); \
+            lock_note(lock, kind, 0, other); \
         }                                   \
     }
 #define INIT_HINT(name, next, kind)                         \
     TARGET_EXPORT void name(void *lock, uintptr_t hint)     \
     {                                                       \
+        bool other;                                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                                         \
-            next(lock, hint);                               \
-            lock_note(lock, kind, hint);                    \
+            forward(lock, hint, true, #name, NULL, next, __builtin_return_address(0), &other); \
+            lock_note(lock, kind, hint, other);             \
         }                                                   \
     }
 #define DESTROY(name, next)                 \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
+        bool other;                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
             lock_forget(lock);              \
-            next(lock);                     \
+            forward(lock, 0, false, #name, next, NULL, __builtin_return_address(0), &other); \
         }                                   \
     }
 

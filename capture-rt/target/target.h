@@ -185,6 +185,13 @@ bool target_fork_find(const void *caller);
 /* Of the runtime that was found, else as this library sees it; `own`: what this library puts before it, or NULL. */
 void *target_runtime_symbol(const char *name, const void *own);
 
+/* beside.c: `fork` is where regions are entered: does GCC's runtime stand before that one? */
+void target_beside_find(const void *fork);
+/* `found`, or, where that is GCC's and regions are entered in the one behind it, that one's function of this name. */
+void *target_beside_pass(const char *name, void *found);
+/* GCC's function, where it stands first and the calling object means it; NULL: it means the one in which regions are entered. */
+void *target_beside_other(const char *name, const void *caller);
+
 /* attach.c: an OpenMP runtime was not there when the library woke up: is it now, where `caller` is? Nothing, if it was found before. */
 void target_inactive_note(void);    /* a region is entered where the library is not active: perhaps in a forked process */
 void target_runtime_attach(const void *caller);
