@@ -140,6 +140,9 @@ uint64_t pcere_waits_lost(const struct team_waits *before, const struct team_wai
 /* What of that somebody else can have had, in a run of `wall_ns` in which all threads of the process used `cpu_ns`: no more than these left over. Threads of teams inside the region are not watched, and what
  * the others wait for them is the region's own. */
 uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t cpu_ns);
+/* What a run of `wall_ns` lost whose `count` threads take what is left to do: others work while one waits, also while all do, so that it is what all of them waited, by their number; of that, what somebody
+ * else can have had, as above. */
+uint64_t pcere_waits_shared(const struct team_waits *before, const struct team_waits *after, uint32_t count, uint64_t wall_ns, uint64_t cpu_ns);
 /* How long at least somebody else had processors that one of the threads waited for, all processors together, and the one that lacked longest; processors[count]: the one that each thread is bound to. */
 uint64_t pcere_waits_foreign_ns(const struct team_waits *before, const struct team_waits *after, const int *processors, uint64_t *ret_longest_ns);
 /* The same from `before` to now. False: not known, or a thread may use several processors; outputs are untouched. */

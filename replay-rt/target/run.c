@@ -216,9 +216,10 @@ static struct cost call_run(struct run *run, enter_fn *enter, const uint64_t *wo
     if (crowded)
         cost.switches = pcere_crowd_is_disturbed(run->codelet->plan->result.threads, cost.wall_ns, team_ns, waits_known ? &waits : NULL, &cost.waited_ns, &tells);
     else if (cost.switches && waits_known && pcere_waits_so_far(&end_waits)) {
-        cost.waited_ns = pcere_waits_foreign_most(pcere_waits_lost(&waits, &end_waits, cost.wall_ns), cost.wall_ns, team_ns);
         if (enter == run->enter && (run->region->sampling & CODELET_REGION_SHARES))
-            cost.waited_ns /= run->codelet->plan->result.threads ? run->codelet->plan->result.threads : 1;
+            cost.waited_ns = pcere_waits_shared(&waits, &end_waits, run->codelet->plan->result.threads, cost.wall_ns, team_ns);
+        else
+            cost.waited_ns = pcere_waits_foreign_most(pcere_waits_lost(&waits, &end_waits, cost.wall_ns), cost.wall_ns, team_ns);
         cost.switches = cost.waited_ns * WAITED_PARTS <= cost.wall_ns ? 0 : cost.switches;
     }
     run->codelet->plan->result.switches_tell |= tells;

@@ -80,6 +80,11 @@ uint64_t pcere_waits_foreign_most(uint64_t lost_ns, uint64_t wall_ns, uint64_t c
     return lost_ns < left_ns ? lost_ns : left_ns;
 }
 
+uint64_t pcere_waits_shared(const struct team_waits *before, const struct team_waits *after, uint32_t count, uint64_t wall_ns, uint64_t cpu_ns)
+{
+    return pcere_waits_foreign_most(pcere_waits_between(before, after), wall_ns, cpu_ns) / (count ? count : 1);
+}
+
 /* The only processor that a thread may use, or -1. */
 static int processor_of(pid_t thread)
 {

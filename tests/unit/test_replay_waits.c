@@ -110,6 +110,16 @@ static void what_the_process_used_itself_nobody_else_had(void)
     CU_ASSERT_EQUAL(pcere_waits_foreign_most(900, 1000, 2100), 0);
 }
 
+/* Two processors, two threads that share out 1,240 ns of work and each have a third of a processor: 2,066 ns, of which 620 are left. */
+static void what_others_do_meanwhile_is_lost_by_their_number(void)
+{
+    struct team_waits before = {.count = 2, .waited_ns = {3, 4}}, after = {.count = 2, .waited_ns = {3 + 1500, 4 + 1392}};
+    CU_ASSERT_EQUAL(pcere_waits_shared(&before, &after, 2, 2066, 1240), 1446);
+    CU_ASSERT_EQUAL(pcere_waits_shared(&before, &after, 2, 2066, 2000), 1066);      /* no more than nobody used */
+    CU_ASSERT_EQUAL(pcere_waits_shared(&before, &before, 2, 2066, 1240), 0);
+    CU_ASSERT_EQUAL(pcere_waits_shared(&before, &after, 0, 2066, 1240), 2892);
+}
+
 static const struct unit_test tests[] = {
     {"nothing is known before a thread is watched", nobody_is_watched_at_first},
     {"a thread that shares its processor waits for it", sharing_a_processor_is_waiting},
@@ -117,6 +127,7 @@ static const struct unit_test tests[] = {
     {"more threads than are watched: nothing is known", with_more_threads_than_are_watched_nothing_is_known},
     {"who waits at the same time loses it once", who_waits_at_the_same_time_loses_it_once},
     {"what the process used itself nobody else had", what_the_process_used_itself_nobody_else_had},
+    {"threads that share out their work lose what one waits by their number", what_others_do_meanwhile_is_lost_by_their_number},
 };
 
 UNIT_MAIN("replay: waits", tests)
