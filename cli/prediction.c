@@ -320,6 +320,7 @@ static json_t *region_value(const struct prediction *prediction, const struct pr
         json_put(entry, "time_ns", json_from_u64(class->time_ns), failed);
         json_put(entry, "processes", json_from_u64(class->process_count), failed);
         json_put(entry, "missing", json_boolean(class->missing), failed);
+        json_put(entry, "unseen", json_boolean(class->unseen), failed);
         json_put(entry, "alien_ratio", class->alien_ratio < 0 || class->alien_ratio > 0 ? json_real(class->alien_ratio) : json_null(), failed);
         json_put(entry, "members_checked_by", check_value(class->check), failed);
         json_put(entry, "members_ratio", class->members_ratio > 0 ? json_real(class->members_ratio) : json_null(), failed);

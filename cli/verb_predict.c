@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNSEEN_RATIO 0.02         /* of a prediction: less by shots that were not compared is not worth a line */
+
 struct predict_words {
     struct cli_threads threads;
     const char *arch, *flags, *settings;
@@ -350,6 +352,29 @@ static void alien_print(const struct prediction *prediction)
     }
 }
 
+/* Shots that nobody held against the program's own time: iterations that none of them met may be unlike the others. */
+static void unseen_print(const struct prediction *prediction)
+{
+    for (size_t i = 0; i < prediction->result.point_count; i++) {
+        const struct predict_point *point = &prediction->result.points[i];
+        uint64_t unseen_ns = 0, most_ns = 0;
+        const char *most = NULL;
+        for (size_t r = 0; r < point->region_count; r++)
+            for (size_t c = 0; c < point->regions[r].class_count; c++) {
+                const struct predict_class *class = &point->regions[r].classes[c];
+                uint64_t time_ns = class->unseen ? class->time_ns : 0;
+                unseen_ns += time_ns;
+                most = time_ns > most_ns ? point->regions[r].name : most;
+                most_ns = time_ns > most_ns ? time_ns : most_ns;
+            }
+        char name[REGION_NAME_BYTES];
+        if (most && (double)unseen_ns > UNSEEN_RATIO * (double)point->time_ns)
+            printf("NOT COMPARED with %u thread%s: %.1f %% of the time is by shots (most in %s) that were never held against the program's own time, so that iterations which none of them met may be unlike the others; "
+                   "replay with %u thread%s, too, where it was captured, or with --sample off\n", point->threads, point->threads == 1 ? "" : "s", 100 * (double)unseen_ns / (double)point->time_ns,
+                   cli_region_name(name, prediction->manifest, most), prediction->manifest->threads, prediction->manifest->threads == 1 ? "" : "s");
+    }
+}
+
 /* Real runs at other thread counts may say that the serial part is not the same there. */
 static void serial_change_print(const struct prediction *prediction)
 {
@@ -522,6 +547,7 @@ static void prediction_print(const struct prediction *prediction)
     missing_print(prediction);
     absent_print(prediction);
     alien_print(prediction);
+    unseen_print(prediction);
     teams_print(prediction);
     guessed_print(prediction);
     busy_print(prediction);

@@ -99,9 +99,9 @@ static void replays_measure(struct predictor *predictor, struct predict_class *r
     ret_class->repetition_count = filled;
 }
 
-static void residual_spread(struct predictor *predictor, uint32_t threads)
+static void residual_spread(struct predictor *predictor, uint32_t threads, bool unseen)
 {
-    double residual = replays_residual(&predictor->replays);
+    double residual = replays_residual(&predictor->replays, unseen);
     if (threads != predictor->request->manifest->threads)
         residual = copysign(fmax(fabs(residual), PREDICT_UNKNOWN_RATIO), residual);
     double log_ratio = log1p(residual);
@@ -222,8 +222,9 @@ static enum pcere_status class_predict(struct predictor *predictor, const struct
         if (fabs(ret_class->alien_ratio) > 0)
             return class_keep(predictor, region, class, threads, ret_class, cost_ns);
         replays_measure(predictor, ret_class);
+        ret_class->unseen = !predictor->alone && replays_are_unseen(request, region->name, class->representative, &predictor->replays);
         if (!predictor->alone)
-            residual_spread(predictor, threads);
+            residual_spread(predictor, threads, ret_class->unseen);
         members_spread(predictor, region, class, threads, ret_class);
     }
     uint64_t reference_ns = modelled ? class->representative_ns : replays_reference_ns(request, region->name, class);

@@ -27,7 +27,7 @@
  *   - samples that were all made on slow processors: from what they say to that divided by 1 + slow_ratio (store_sample), evenly by the logarithm;
  *   - slow processors that the program will meet as the replays did, whether these count or not: from nothing to the mean loud_ratio of all samples at these threads, evenly;
  *   - what the warm-up left: each class by (1 + residual)^(u + v), 1 + residual from a quarter to four, u and v standard normal, u the same for all classes of a draw, since what makes one
- *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO, which at
+ *     region too fast makes others too fast; what made another too slow makes up for it. Unknown: PREDICT_UNKNOWN_RATIO (of shots that were compared nowhere, PREDICT_UNSEEN_RATIO), which at
  *     other thread counts than the capture's it is at least. The prediction itself is not corrected by it;
  *   - runs: all of a draw by exp(sqrt(2) s w), w standard normal (a time never falls to nothing, however much runs differ), for the real run and for the session that measured; s is the standard deviation of runs of the program on that
  *     host, pooled over thread counts with an assumed PREDICT_RUN_RATIO that counts as PREDICT_RUN_ASSUMED degrees of freedom;
@@ -54,6 +54,7 @@
 
 #define PREDICT_DRAWS 1000
 #define PREDICT_UNKNOWN_RATIO 0.03
+#define PREDICT_UNSEEN_RATIO 0.15       /* the same of shots: those that are compared may be that far off, else the region is replayed whole */
 #define PREDICT_RESIDUAL_MOST 3.0       /* times the time in vivo, less one: a replay that is farther off says no more than that */
 #define PREDICT_RUN_RATIO 0.02
 #define PREDICT_RUN_ASSUMED 3
@@ -111,6 +112,7 @@ struct predict_class {
     uint64_t time_ns;                /* what the class adds to the prediction */
     size_t process_count, repetition_count;   /* behind vitro_ns */
     bool missing;                    /* it was captured, and should have been replayed; with `partial` alone */
+    bool unseen;                     /* by shots, none of which was compared with the class's time in vivo, on any machine */
     double alien_ratio;              /* it was replayed, but is not what the class was (PREDICT_ALIEN_FACTOR): by how much it took longer than that; else 0 */
     enum predict_check check;        /* real runs at these threads; or, where there are none, how the region's other classes scale */
     double members_ratio;            /* by these: how many times as much all members take as the representative says; 1: it holds, or unchecked; 0: not replayed */

@@ -69,10 +69,20 @@ static const struct store_sample *newest_residual(const struct replays *replays)
     return newest;
 }
 
-double replays_residual(const struct replays *replays)
+bool replays_are_unseen(const struct predict_request *request, const char *region, uint64_t representative, const struct replays *replays)
+{
+    bool seen = replays->count == 0 || is_whole(replays->samples[0]);
+    for (size_t i = 0; !seen && i < request->sample_count; i++) {
+        const struct store_sample *sample = &request->samples[i];
+        seen = sample->has_residual && text_equal(sample->kind, "replay") && sample->representative == representative && text_equal(sample->region, region);
+    }
+    return !seen;
+}
+
+double replays_residual(const struct replays *replays, bool unseen)
 {
     const struct store_sample *newest = newest_residual(replays);
-    return newest ? fmax(fmin(newest->residual_ratio, PREDICT_RESIDUAL_MOST), 1 / (1 + PREDICT_RESIDUAL_MOST) - 1) : PREDICT_UNKNOWN_RATIO;
+    return newest ? fmax(fmin(newest->residual_ratio, PREDICT_RESIDUAL_MOST), 1 / (1 + PREDICT_RESIDUAL_MOST) - 1) : unseen ? PREDICT_UNSEEN_RATIO : PREDICT_UNKNOWN_RATIO;
 }
 
 /* The first in rank of a class's replays that were compared with its time in vivo, or NULL. */

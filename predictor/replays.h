@@ -19,8 +19,11 @@ bool replays_sample_is(const struct store_sample *sample, const char *kind, cons
 /* Those that count for one class at one thread count; replays->samples has room for all of the request. */
 void replays_choose(const struct predict_request *request, const char *region, uint64_t representative, uint32_t threads, struct replays *replays);
 
-/* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -PREDICT_RESIDUAL_MOST / (1 + PREDICT_RESIDUAL_MOST) to PREDICT_RESIDUAL_MOST; PREDICT_UNKNOWN_RATIO if none does. */
-double replays_residual(const struct replays *replays);
+/* What the warm-up left between in vitro and in vivo, by the newest of these samples that says it, -PREDICT_RESIDUAL_MOST / (1 + PREDICT_RESIDUAL_MOST) to PREDICT_RESIDUAL_MOST; PREDICT_UNKNOWN_RATIO if none does, PREDICT_UNSEEN_RATIO if
+ * besides they are unseen. */
+double replays_residual(const struct replays *replays, bool unseen);
+/* Are these shots, and was no sample of the class compared with its time in vivo, on any machine? A part of the iterations may then be unlike the rest, and nothing tells. */
+bool replays_are_unseen(const struct predict_request *request, const char *region, uint64_t representative, const struct replays *replays);
 /* What the codelet's own work took in vivo: representative_ns, or, for classes whose members count by their own times, time_ns / members where the codelet takes at the capture's number of
  * threads what members take on average rather than what the representative took, and the two are within a factor of 1.25. Then that one timing was off (a stop, the machine), and
  * members do not differ by degree. */

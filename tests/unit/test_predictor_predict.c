@@ -946,6 +946,8 @@ static void sampled_regions(void)
     size_t count = replay_all(samples, 0, "home", 1, 1, 0);
     samples[count] = replay(count, "home", "solve@x.c:10", 7, 1, 1100000, 0.05);
     samples[count].samples_ns[REPEAT - 1] += 90000;       /* the mean moves, the median would not */
+    samples[count].has_residual = true;
+    samples[count].residual_ratio = 0.03;
     samples[count++].sampled_ratio = 0.02;
     samples[0].warmup = (char *)(uintptr_t) "none";       /* the whole one was asked for otherwise */
     struct predict_request asked = request(samples, count, "home", threads, 1);
@@ -967,6 +969,34 @@ static void sampled_regions(void)
     CU_ASSERT_EQUAL(result.points[0].regions[0].basis, PREDICT_REPLAY);
     CU_ASSERT_EQUAL(result.points[0].regions[0].classes[0].vitro_ns, 1000000);
     predict_result_done(&result);
+}
+
+/* Iterations that no shot met may be unlike the others: the time in vivo tells, on whatever machine it was compared. */
+static void shots_that_were_not_compared(void)
+{
+    static const uint32_t threads[] = {1};
+    struct store_sample samples[9];
+    size_t count = replay_all(samples, 0, "home", 1, 1, 0);
+    samples[0].flags = (char *)(uintptr_t) "-O1";
+    samples[count] = replay(count, "home", "solve@x.c:10", 7, 1, 1100000, 0.05);
+    samples[count++].sampled_ratio = 0.02;
+    samples[count] = replay(count, "elsewhere", "solve@x.c:10", 7, 2, 900000, 0.05);
+    samples[count].sampled_ratio = 0.02;
+    samples[count].residual_ratio = 0.03;
+    uint64_t widths_ns[2];
+    for (unsigned compared = 0; compared < 2; compared++) {
+        struct predict_request asked = request(samples, count + compared, "home", threads, 1);
+        struct predict_result result;
+        samples[count].has_residual = compared;
+        CU_ASSERT_EQUAL_FATAL(predict_run(&asked, &result, NULL), PCERE_OK);
+        const struct predict_region *region = &result.points[0].regions[0];
+        CU_ASSERT_EQUAL(region->classes[0].basis, PREDICT_SAMPLE);
+        CU_ASSERT_EQUAL(region->classes[0].unseen, !compared);
+        CU_ASSERT_FALSE(region->classes[1].unseen);         /* replayed whole */
+        widths_ns[compared] = region->high_ns - region->low_ns;
+        predict_result_done(&result);
+    }
+    CU_ASSERT((double)widths_ns[0] > 1.5 * (double)widths_ns[1]);
 }
 
 /* However new they are, and though they would say that the codelet is not what its class was. */
@@ -1209,6 +1239,7 @@ static const struct unit_test tests[] = {
     {"what was not captured keeps its in-vivo time", nothing_captured},
     {"what runs inside other regions counts there only, and needs no replay", nested_regions},
     {"of sampled regions the mean of the shots counts, with their spread, and is not mixed with whole replays", sampled_regions},
+    {"shots that were compared on no machine are told, and have wider intervals", shots_that_were_not_compared},
     {"samples of a part of the iterations count where no whole replay is there", samples_beside_whole_replays},
     {"what other work took from replays is told", other_work_is_told},
     {"with more threads than processors those of the team are no other work", a_team_that_shares_processors_is_no_other_work},
