@@ -24,6 +24,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
@@ -256,7 +257,7 @@ class Judge {
           write(Call, U.get(), MemoryLocation::getBeforeOrAfter(U.get()));
       return;
     }
-    refuse("it calls " + Name + ", which is not seen when it is compiled" + place(Call));
+    refuse("it calls " + demangle(Name.str()) + ", which is not seen when it is compiled" + place(Call));
   }
 
   void collect() {
