@@ -219,7 +219,7 @@ function errorsOf(region) {
 const worst = errors => errors.length ? errors.reduce((a, b) => Math.abs(b) > Math.abs(a) ? b : a) : null;
 
 // What nothing was replayed for: scaled, or kept from the captured run.
-const GUESSED = 0.1, BUSY = 0.1, UNLIKE = 0.05;
+const GUESSED = 0.1, BUSY = 0.1, UNLIKE = 0.05, UNSEEN = 0.02;
 const computedOf = point => ((point.parts_ns || {}).scaled || 0) + ((point.parts_ns || {}).in_vivo || 0) - (point.missing_ns || 0);
 const classesOf = point => point.regions.flatMap(one => one.classes.map(other => ({region: one.region, ...other})));
 const failedOf = region => predictions.flatMap(one => pointsOf(one, region).filter(({of}) => of.classes.some(other => other.missing)).map(({point}) => point.threads));
@@ -231,6 +231,11 @@ function doubts(one, point) {
     found.push(`${where}guessed to ${ratioText(computedOf(point) / point.time_ns)}, for which no replay counts: take the interval, ${timeText(point.low_ns)} to ${timeText(point.high_ns)}, not the number.`);
   if (point.preempted_ratio >= BUSY && point.threads <= processorsOf(one.arch))
     found.push(`${where}other work had a processor for ${ratioText(point.preempted_ratio)} of the time of its replays: replay again with nothing else running.`);
+  if (point.real_ns && point.real_waited_ratio >= BUSY)
+    found.push(`${where}real runs waited for a processor, which other work had, for ${ratioText(point.real_waited_ratio)} of their time: their errors are of that as well; measure again with nothing else running.`);
+  const unseen = classesOf(point).filter(other => other.unseen), unseen_ns = unseen.reduce((sum, other) => sum + other.time_ns, 0);
+  if (unseen_ns > UNSEEN * point.time_ns)
+    found.push(`${where}${ratioText(unseen_ns / point.time_ns)} of the time is by shots (most in ${shortName(unseen.reduce((a, b) => b.time_ns > a.time_ns ? b : a).region)}) that were never held against the program's own time: replay with ${plural(report.threads, "thread")}, too, where it was captured, or with --sample off.`);
   const unlike = classesOf(point).filter(other => other.members_ratio && Math.abs(other.members_ratio - 1) >= UNLIKE);
   if (unlike.length)
     found.push(`${where}${plural(unlike.length, "class").replace("classs", "classes")} may not stand for all members (the heaviest: ${shortName(unlike.reduce((a, b) => b.time_ns > a.time_ns ? b : a).region)}); the interval has both.`);
