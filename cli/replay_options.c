@@ -16,6 +16,13 @@ static void replay_progress(void *context, const char *region, uint64_t represen
     cli_progress(context, text);
 }
 
+static void building_progress(void *context, size_t done, size_t total)
+{
+    char text[80];
+    snprintf(text, sizeof text, "building: %zu of %zu files of the program", done, total);
+    cli_progress(context, text);
+}
+
 enum pcere_status replay_library_directory(char **ret_path, struct pcere_error *error)
 {
     char *library;
@@ -44,7 +51,7 @@ enum pcere_status replay_setup_init(struct cli *cli, const struct cli_threads *t
         .threads = setup->threads, .thread_count = thread_count,
         .search_path = getenv("PATH"), .library_directory = setup->library_directory,
         .diagnostics_fd = STDERR_FILENO, .tolerance_ratio = -1,
-        .progress = replay_progress, .progress_context = cli,
+        .progress = replay_progress, .building = building_progress, .progress_context = cli,
     };
     status = looking_before(cli, cli->store, setup->threads, thread_count, error);
     if (status != PCERE_OK)

@@ -36,6 +36,8 @@ struct build_options {
     const struct processor *processor;  /* for which; never NULL */
     const struct build_root *roots;   /* units that their code cannot reach are left out; ascending, each once */
     size_t root_count;                /* 0: none is left out */
+    void (*progress)(void *context, size_t done, size_t total);  /* units compiled, of those that are made; from several threads, but never two at once. May be NULL */
+    void *progress_context;
 };
 
 struct build_origin {                 /* of one unit */

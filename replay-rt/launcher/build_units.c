@@ -282,6 +282,24 @@ static enum pcere_status units_left(const struct builder *builder, struct pcere_
     return broken ? broken->error.status : PCERE_OK;
 }
 
+static size_t units_made(const struct builder *builder)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < builder->unit_count; i++)
+        made += build_unit_is_made(&builder->units[i]);
+    return made;
+}
+
+static void progress_tell(struct builder *builder, const struct build_unit *unit)
+{
+    const struct build_options *options = builder->options;
+    if (builder->step != unit_compile || !options->progress || !build_unit_is_made(unit))
+        return;
+    pthread_mutex_lock(&builder->lock);
+    options->progress(options->progress_context, ++builder->compiled, builder->made);
+    pthread_mutex_unlock(&builder->lock);
+}
+
 static void *units_work(void *context)
 {
     struct builder *builder = context;
@@ -291,6 +309,7 @@ static void *units_work(void *context)
             return NULL;
         struct pcere_error error = {0};
         enum pcere_status status = builder->step(builder, &builder->units[index], &error);
+        progress_tell(builder, &builder->units[index]);
         if (!status || unit_is_left_out(builder, &builder->units[index], status, &error))
             continue;
         pthread_mutex_lock(&builder->lock);
@@ -306,6 +325,8 @@ static void *units_work(void *context)
 static enum pcere_status units_step(struct builder *builder, build_step *step, struct pcere_error *error)
 {
     builder->step = step;
+    builder->compiled = 0;
+    builder->made = units_made(builder);
     atomic_store(&builder->next_unit, 0);
     workers_run(units_work, builder, builder->unit_count);
     if (builder->status && error)

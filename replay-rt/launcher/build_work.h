@@ -38,6 +38,7 @@ struct builder {
     build_step *step;                     /* what is being done with each unit */
     _Atomic size_t next_unit;
     pthread_mutex_t lock;
+    size_t compiled, made;                /* units that were compiled, under lock, of those that are to be */
     enum pcere_status status;             /* first failure of a unit, under lock */
     struct pcere_error error;
 };

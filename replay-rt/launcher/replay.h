@@ -62,7 +62,8 @@ struct replay_options {
     bool keep_layout;                 /* for tests: codelets run without address randomisation */
     bool (*stop)(void);               /* asked several times a second; true: codelets that run are killed, and nothing more is measured or compared. NULL: never */
     void (*progress)(void *context, const char *region, uint64_t representative, uint32_t threads, size_t done, size_t total);
-    void *progress_context;           /* progress may be NULL; called before each measurement */
+    void (*building)(void *context, size_t done, size_t total);  /* units of the program compiled, where codelets have to be built; from several threads, but never two at once */
+    void *progress_context;           /* of both, which may be NULL; progress is called before each measurement */
 };
 
 /* One of those words or a number: PCERE_USAGE otherwise, naming those that exist. */

@@ -179,6 +179,8 @@ static enum pcere_status replay_session_build(struct replay_session *session, st
         .processor = &session->processor,
         .roots = extent->roots,
         .root_count = extent->rootless ? 0 : extent->root_count,
+        .progress = options->building,
+        .progress_context = options->progress_context,
     };
     uint64_t start_ns = replay_session_clock_ns();
     enum pcere_status status = images_lay_out(&session->images, extent, error);

@@ -136,6 +136,13 @@ says "what a stopped build had finished is gone on with" 0 out 'identical'
 holds "a unit that was finished is not compiled again" test "$(stat -c %i "$(built)/$(basename "$kept")")" = "$number"
 holds "one that was not is" test "$(units near.pcere)" = "3 6"
 holds "nothing else is left" test ! -e "$left" -a ! -e "$(built)/half-made.o.tmp"
+rm -r near.pcere/build
+run "$PCERE" verify -v near.pcere
+made=$(units near.pcere)
+is "which file of the program is compiled is told as it goes" "$(sed -n 's/^pcere verify: building: \([0-9]*\) of \([0-9]*\) files of the program$/\1 \2/p' "$work/.err" | tr '\n' ';')" \
+    "$(for ((k = 1; k <= ${made% *}; k++)); do printf '%s;' "$k ${made% *}"; done)"
+run "$PCERE" verify -v near.pcere
+is "and nothing of it where all is built" "$(grep -c building: "$work/.err")" 0
 stopped
 head -c 100 "$kept" >cut && cp cut "$kept"
 run "$PCERE" verify near.pcere
