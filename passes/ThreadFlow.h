@@ -156,7 +156,9 @@ private:
 
   // ThreadTargets.cpp
   void findTargets();
-  const llvm::Function *callee(const llvm::CallBase &Call) const;
+  using Functions = llvm::SmallVector<const llvm::Function *, 2>;
+  Functions targets(const llvm::CallBase &Call) const;
+  const llvm::Function *callee(const llvm::CallBase &Call) const;  ///< null: also where it is one of several
 
   // ThreadControl.cpp
   static bool takesMaximum(const llvm::Instruction &I);
@@ -290,7 +292,7 @@ private:
   std::vector<std::string> Reasons;
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
-  llvm::DenseMap<const llvm::CallBase *, const llvm::Function *> Targets; ///< of calls through tables
+  llvm::DenseMap<const llvm::CallBase *, Functions> Targets; ///< of calls through tables
   Shapes Control;                                          ///< of functions in which a loop decides
   uint64_t Walked = 0;                                     ///< instructions, by instances
   llvm::MapVector<unsigned, Way> Ways;                     ///< by region

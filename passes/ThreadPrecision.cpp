@@ -23,18 +23,20 @@ void ThreadFlow::addCost(const Function &F, Costs &All, DenseSet<const Function 
     auto *Call = dyn_cast<CallBase>(&I);
     if (!Call)
       continue;
-    const Function *Callee = callee(*Call);
+    Functions Callees = targets(*Call);
     bool Forks = forkPath(*Call) >= 0 && Call->arg_size() >= 3;
     if (Forks)
-      Callee = dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts());
+      Callees = {dyn_cast<Function>(Call->getArgOperand(2)->stripPointerCasts())};
     Of.Maker |= allocationSize(likelyName(*Call)).second > 0;
-    if (!Callee || Callee->isDeclaration())
-      continue;
-    if (Callee != &F && !Open.count(Callee) && !All.count(Callee))
-      addCost(*Callee, All, Open);
-    auto Slot = All.find(Callee);
-    Of.Maker |= Slot != All.end() && Slot->second.Maker;
-    (Forks ? Of.Forks : Of.Callees).push_back(Callee);
+    for (const Function *Callee : Callees) {
+      if (!Callee || Callee->isDeclaration())
+        continue;
+      if (Callee != &F && !Open.count(Callee) && !All.count(Callee))
+        addCost(*Callee, All, Open);
+      auto Slot = All.find(Callee);
+      Of.Maker |= Slot != All.end() && Slot->second.Maker;
+      (Forks ? Of.Forks : Of.Callees).push_back(Callee);
+    }
   }
   Of.Maker &= F.getReturnType()->isPointerTy() && Of.Own <= MakerMost;
   Open.erase(&F);

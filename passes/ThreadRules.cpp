@@ -195,12 +195,12 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
       return;
     if (allocationSize(likelyName(*Call)).second > 0)
       Size(In, At, By);
-    const Function *Callee = callee(*Call);
-    if (Callee && Callee == Instances[In].F)
-      Called.insert({In, &By});
-    else if (Callee && !Callee->isDeclaration())
-      for (unsigned Other : calledFrom(In, *Callee, *Call))
-        Called.insert({Other, &By});
+    for (const Function *Callee : targets(*Call))
+      if (Callee == Instances[In].F)
+        Called.insert({In, &By});
+      else if (!Callee->isDeclaration())
+        for (unsigned Other : calledFrom(In, *Callee, *Call))
+          Called.insert({Other, &By});
   };
   for (const BasicBlock *Inside : L.blocks())
     for (const Instruction &I : *Inside)
@@ -350,12 +350,13 @@ void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsig
       changed(N);
     }
   }
-  const Function *Callee = callee(*Call);
-  if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
+  if (Depth == DepthMost)
     return;
-  for (unsigned Other : calledFrom(In, *Callee, *Call))
-    for (const Instruction &At : instructions(*Callee))
-      keepOlderOf(Other, At, Class, Depth + 1);
+  for (const Function *Callee : targets(*Call))
+    if (!Callee->isDeclaration())
+      for (unsigned Other : calledFrom(In, *Callee, *Call))
+        for (const Instruction &At : instructions(*Callee))
+          keepOlderOf(Other, At, Class, Depth + 1);
 }
 
 } // namespace pcere

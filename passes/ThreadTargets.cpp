@@ -1,29 +1,52 @@
-//===- passes/ThreadTargets.cpp - functions that are called through an object's table, where there is but one to choose from -----------===//
+//===- passes/ThreadTargets.cpp - functions that are called through an object's table, where it is one, or one of a few classes' -------===//
 //
 // A count of threads may be what a virtual function returns, and memory what another one allocates. Which one is called is known where all classes that the module has agree on a place of their tables,
-// for functions of that type. Likewise of a call without arguments through any pointer, where the module has the address of one such function alone.
+// for functions of that type; or it is one of those there, where all have the same name: what classes of one base made of its function. Likewise of a call without arguments through any pointer, where the module has the address of one such function alone.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
+
+#include <cstdlib>
 
 using namespace llvm;
 
 namespace pcere {
 
 using Slot = std::pair<int64_t, const FunctionType *>;
-using Choices = std::map<Slot, const Function *>; ///< null: there are several
+using Choices = std::map<Slot, SmallSetVector<const Function *, 4>>;
 
 static constexpr int64_t AnySlot = -1;
 
 static void offer(Choices &All, int64_t Offset, const Function &F) {
-  auto [At, New] = All.try_emplace(Slot{Offset, F.getFunctionType()}, &F);
-  if (!New && At->second != &F)
-    At->second = nullptr;
+  All[Slot{Offset, F.getFunctionType()}].insert(&F);
+}
+
+/// A function's name without those of its class and parameters, or "".
+static std::string ownName(const Function &F) {
+  std::string Mangled = F.getName().str(); // what is taken apart refers to it
+  ItaniumPartialDemangler Name;
+  if (Name.partialDemangle(Mangled.c_str()) || !Name.isFunction() || Name.isCtorOrDtor())
+    return "";
+  char *Own = Name.getFunctionBaseName(nullptr, nullptr);
+  std::string Result = Own ? Own : "";
+  std::free(Own);
+  return Result;
+}
+
+/// Nobody knows which of several, unless they are alike; of very many, following all of them mixes what has nothing to do with each other.
+static bool areAlike(const SmallSetVector<const Function *, 4> &Several) {
+  static constexpr size_t Most = 64;
+  if (Several.size() == 1)
+    return true;
+  std::string First = ownName(*Several.front());
+  return !First.empty() && Several.size() <= Most && all_of(Several, [&](const Function *F) { return ownName(*F) == First; });
 }
 
 /// Two words before the first function tell of the class.
@@ -63,20 +86,30 @@ void ThreadFlow::findTargets() {
       offer(All, AnySlot, F);
   if (All.empty())
     return;
+  std::map<Slot, bool> Alike;
   for (const Function &F : M)
     for (const Instruction &I : instructions(F)) {
       auto *Call = dyn_cast<CallBase>(&I);
       if (!Call || !Call->isIndirectCall() || likelyCallee(*Call))
         continue;
-      auto Chosen = All.find(Slot{slot(*Call, Layout), Call->getFunctionType()});
-      if (Chosen != All.end() && Chosen->second && !Chosen->second->isDeclaration())
-        Targets[Call] = Chosen->second;
+      Slot At{slot(*Call, Layout), Call->getFunctionType()};
+      auto Chosen = All.find(At);
+      if (Chosen == All.end() || !Alike.try_emplace(At, At.first == AnySlot ? Chosen->second.size() == 1 : areAlike(Chosen->second)).first->second)
+        continue;
+      for (const Function *One : Chosen->second)
+        if (!One->isDeclaration())
+          Targets[Call].push_back(One);
     }
 }
 
-const Function *ThreadFlow::callee(const CallBase &Call) const {
+ThreadFlow::Functions ThreadFlow::targets(const CallBase &Call) const {
   const Function *Likely = likelyCallee(Call);
-  return Likely ? Likely : Targets.lookup(&Call);
+  return Likely ? Functions{Likely} : Targets.lookup(&Call);
+}
+
+const Function *ThreadFlow::callee(const CallBase &Call) const {
+  Functions All = targets(Call);
+  return All.size() == 1 ? All.front() : nullptr;
 }
 
 } // namespace pcere

@@ -10,6 +10,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
 
 using namespace llvm;
 
@@ -234,14 +235,20 @@ void ThreadFlow::call(const CallBase &Call) {
   if (isa<MemTransferInst>(Call)) {
     if (!carriesNothing(Call.getArgOperand(0)) && !carriesNothing(Call.getArgOperand(1)))
       unify(content(node(Call.getArgOperand(0))), content(node(Call.getArgOperand(1))));
-  } else if (Callee && !Callee->isDeclaration()) {
-    unsigned Called = calledHere(*Callee, Call);
+    return;
+  }
+  Functions Callees = targets(Call);
+  for (const Function *Target : Callees) {
+    if (Target->isDeclaration())
+      continue;
+    unsigned Called = calledHere(*Target, Call);
     callArguments(Call, 0, Called, 0);
     if (Call.getType()->isPointerTy())
       unify(returned(Called), node(&Call));
-    else if (!Call.getType()->isVoidTy())
+    else if (!Call.getType()->isVoidTy() && Callees.size() == 1) // of several one may tell a count, and another a number of its own
       edge(returned(Called), node(&Call), true);
-  } else if (Own && !Call.getType()->isVoidTy() && !partition(Call)) {
+  }
+  if ((!Callee || Callee->isDeclaration()) && Own && !Call.getType()->isVoidTy() && !partition(Call)) {
     for (const Use &U : Call.args())
       flow(U, node(&Call), Own->getIntrinsicID() == Intrinsic::threadlocal_address, chooses(Own->getIntrinsicID()));
   }
@@ -324,6 +331,12 @@ static bool isChoice(const Instruction &I) {
          (isa<ConstantInt>(Select->getTrueValue()) || isa<ConstantInt>(Select->getFalseValue()));
 }
 
+/// What \p Store stores; a pointer also where the optimiser moves it as a number (std::unique_ptr).
+static const Value *storedPointer(const StoreInst &Store) {
+  auto *Number = dyn_cast<PtrToIntOperator>(Store.getValueOperand());
+  return Number && Number->getType()->isIntegerTy(64) ? Number->getPointerOperand() : Store.getValueOperand();
+}
+
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
@@ -350,7 +363,7 @@ void ThreadFlow::instruction(const Instruction &I) {
     if (isa<AllocaInst>(Store->getPointerOperand()) && isOtherNumber(Store->getValueOperand()))
       GivenConstants.insert(content(node(Store->getPointerOperand())));
     if (!carriesNothing(Store->getPointerOperand()))
-      flow(Store->getValueOperand(), content(node(Store->getPointerOperand())), true, true);
+      flow(storedPointer(*Store), content(node(Store->getPointerOperand())), true, true);
     for (auto [Memory, Bytes] : cutFromArena(*Store))
       if (!carriesNothing(Bytes))
         Edges.push_back({node(Bytes), node(Memory), &I, Edge::Computed});

@@ -5,7 +5,6 @@
  */
 #include "capture-rt/target/target.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -153,12 +152,11 @@ static int runtime_thread_limit(void)
     return runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
 }
 
-/* Teams of a league have no more threads than processors together, whatever limit their construct has, unless the user says how many. 0: no league. */
+/* Teams of a league have no more threads than processors together, whatever limit their construct has (KMP_TEAMS_THREAD_LIMIT, which would be another number, is not looked at). 0: no league. */
 static int league_share(void)
 {
     uint32_t teams = target_runtime_teams();
-    const char *most = getenv("KMP_TEAMS_THREAD_LIMIT");
-    long together = most ? strtol(most, NULL, 10) : sysconf(_SC_NPROCESSORS_ONLN), share = together / (long)teams;
+    long together = sysconf(_SC_NPROCESSORS_ONLN), share = together / (long)teams;
     return teams == 1 || together <= 0 ? 0 : share > 1 ? (int)share : 1;
 }
 

@@ -73,6 +73,19 @@ for flags in -O0 -O2 -O3; do
     says "$flags: others run with any number" 0
 done
 
+# Functions that are called through an object's table may be those of several classes.
+for flags in -O0 -O2 -O3; do
+    program virtual thread_virtual.cpp
+    captured virtual --force --threads 2
+    run "$PCERE" regions --json virtual.pcere
+    is "$flags: what several classes do with a thread count is flagged, and nothing else" \
+        "$(json '[.regions[] | select(.thread_sized != null) | [.function, (.thread_sized | test("^a division of the work"))] | join("=")] | sort | join(" ")')" "Divided::compute=true Scattered::compute=false"
+    run "$PCERE" replay --repeat 1 --threads 1,2 virtual.pcere 'Divided*'
+    says "$flags: another number is refused where work was divided" 1 err 'holds for exactly 2 threads'
+    run "$PCERE" verify --threads 1,4 virtual.pcere 'Plain*'
+    says "$flags: the others run" 0
+done
+
 # What was dealt to the threads is done by as many only. Not: what the team deals itself, lists that anybody takes or that threads make anew, scratch.
 for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
