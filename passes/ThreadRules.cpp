@@ -350,13 +350,12 @@ void ThreadFlow::keepOlderOf(unsigned In, const Instruction &I, int Class, unsig
       changed(N);
     }
   }
-  if (Depth == DepthMost)
+  const Function *Callee = callee(*Call);
+  if (!Callee || Callee->isDeclaration() || Depth == DepthMost)
     return;
-  for (const Function *Callee : targets(*Call))
-    if (!Callee->isDeclaration())
-      for (unsigned Other : calledFrom(In, *Callee, *Call))
-        for (const Instruction &At : instructions(*Callee))
-          keepOlderOf(Other, At, Class, Depth + 1);
+  for (unsigned Other : calledFrom(In, *Callee, *Call))
+    for (const Instruction &At : instructions(*Callee))
+      keepOlderOf(Other, At, Class, Depth + 1);
 }
 
 } // namespace pcere

@@ -96,9 +96,8 @@ void ThreadFlow::findTargets() {
       auto Chosen = All.find(At);
       if (Chosen == All.end() || !Alike.try_emplace(At, At.first == AnySlot ? Chosen->second.size() == 1 : areAlike(Chosen->second)).first->second)
         continue;
-      for (const Function *One : Chosen->second)
-        if (!One->isDeclaration())
-          Targets[Call].push_back(One);
+      if (any_of(Chosen->second, [](const Function *One) { return !One->isDeclaration(); })) // one that is not seen is one of several as well
+        Targets[Call] = Functions(Chosen->second.begin(), Chosen->second.end());
     }
 }
 

@@ -66,7 +66,8 @@ ThreadFlow::Callees ThreadFlow::callees() const {
         if (auto *Other = dyn_cast<Function>(const_cast<Value *>(U.get()->stripPointerCastsAndAliases())); Other && !Other->isDeclaration())
           Given.insert(Other);
       for (const Function *Target : Targets.lookup(Call))
-        Given.insert(const_cast<Function *>(Target)), Called.insert(const_cast<Function *>(Target));
+        if (!Target->isDeclaration())
+          Given.insert(const_cast<Function *>(Target)), Called.insert(const_cast<Function *>(Target));
       if (auto *Callee = dyn_cast<Function>(const_cast<Value *>(Call->getCalledOperand()->stripPointerCastsAndAliases())); Callee && !Callee->isDeclaration() && !Callee->hasMetadata(SiteMetadata))
         Called.insert(Callee);
     }
