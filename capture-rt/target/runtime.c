@@ -6,7 +6,6 @@
 #include "capture-rt/target/target.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct runtime_ident { int32_t reserved_1, flags, reserved_2, reserved_3; const char *source; };
 typedef int32_t task_entry(int32_t thread, void *task);
@@ -152,20 +151,10 @@ static int runtime_thread_limit(void)
     return runtime.omp_get_thread_limit ? runtime.omp_get_thread_limit() : 0;
 }
 
-/* Teams of a league have no more threads than processors together, whatever limit their construct has (KMP_TEAMS_THREAD_LIMIT, which would be another number, is not looked at). 0: no league. */
-static int league_share(void)
-{
-    uint32_t teams = target_runtime_teams();
-    long together = sysconf(_SC_NPROCESSORS_ONLN), share = together / (long)teams;
-    return teams == 1 || together <= 0 ? 0 : share > 1 ? (int)share : 1;
-}
-
 int target_runtime_max_threads(void)
 {
-    int threads = target_runtime_asked(), limits[] = {runtime_thread_limit(), league_share()};
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        threads = limits[i] > 0 && limits[i] < threads ? limits[i] : threads;
-    return threads;
+    int threads = target_runtime_asked(), limit = runtime_thread_limit();
+    return limit > 0 && limit < threads ? limit : threads;
 }
 
 void target_runtime_settings(struct capture_stop *stop)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #define THREAD_SLACK_BYTES 8192u
 #define GIVEN_STACK_BYTES (1u << 20)     /* taken to be the region's, below its frame, of a stack amid other memory */
@@ -368,6 +369,15 @@ static bool words_ignore(struct store_codelet *codelet, const uint64_t *words, u
     return !list.failed;
 }
 
+/* Teams of a league have no more threads than processors together, whatever limit their construct has (KMP_TEAMS_THREAD_LIMIT, which would be another number, is not looked at). */
+static uint32_t team_of(const struct capture_message *message, uint32_t teams)
+{
+    uint32_t threads = message->max_threads > 0 ? (uint32_t)message->max_threads : 1;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t share = teams > 1 && processors > 0 ? (uint32_t)processors / teams : threads;
+    return share >= threads ? threads : share ? share : 1;
+}
+
 enum pcere_status codelet_begin(const struct capture_log *log, const struct capture_message *message, const struct elf_file *elf,
                                 const struct libraries *libraries, const struct map_list *maps, pid_t pid, struct store_codelet *codelet, struct pcere_error *error)
 {
@@ -376,7 +386,7 @@ enum pcere_status codelet_begin(const struct capture_log *log, const struct capt
     codelet->path = (uint32_t)message->path;
     codelet->num_threads = message->num_threads;
     codelet->proc_bind = message->proc_bind;
-    codelet->capture_threads = message->max_threads > 0 ? (uint32_t)message->max_threads : 1;
+    codelet->capture_threads = team_of(message, log->stop.teams);
     codelet->stack_pointer = message->stack_pointer;
     enum pcere_status status = words_fill(log, message, codelet, error);
     if (status == PCERE_OK)
