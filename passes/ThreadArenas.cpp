@@ -28,13 +28,18 @@ struct Cursor {
 
 } // namespace
 
+/// Where nothing was optimised: what a local variable has that is given it once, and is read at \p V; else \p V.
+static const Value *keptIn(const Value *V) {
+  auto *Read = dyn_cast<LoadInst>(V);
+  auto *Local = Read ? dyn_cast<AllocaInst>(Read->getPointerOperand()) : nullptr;
+  const Value *Kept = Local ? onlyValue(*Local) : nullptr;
+  return Kept ? Kept : V;
+}
+
 static Cursor cursorAt(const Value *Address, const DataLayout &Layout) {
   APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
   const Value *Base = Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
-  if (auto *Read = dyn_cast<LoadInst>(Base)) // of a parameter, where nothing was optimised
-    if (auto *Local = dyn_cast<AllocaInst>(Read->getPointerOperand()); Local && onlyValue(*Local))
-      Base = onlyValue(*Local);
-  return {Base, Offset.getSExtValue()};
+  return {keptIn(Base), Offset.getSExtValue()};
 }
 
 static bool isSame(const Cursor &A, const Cursor &B) {
@@ -60,11 +65,10 @@ static bool isUsed(const Value *V, const Cursor &At, const DataLayout &Layout, u
     return false;
   if (isKeptAt(V, At, Layout)) // and not read again by optimised code, which has it already
     return true;
-  if (auto *Load = dyn_cast<LoadInst>(V)) {
-    if (auto *Local = dyn_cast<AllocaInst>(Load->getPointerOperand()))
-      return onlyValue(*Local) && isUsed(onlyValue(*Local), At, Layout, Depth + 1);
+  if (const Value *Kept = keptIn(V); Kept != V)
+    return isUsed(Kept, At, Layout, Depth + 1);
+  if (auto *Load = dyn_cast<LoadInst>(V))
     return isSame(cursorAt(Load->getPointerOperand(), Layout), At);
-  }
   auto *Rounded = dyn_cast<BinaryOperator>(V);
   return Rounded && (Rounded->getOpcode() == Instruction::And || Rounded->getOpcode() == Instruction::Add) && isa<ConstantInt>(Rounded->getOperand(1)) &&
          isUsed(Rounded->getOperand(0), At, Layout, Depth + 1);
@@ -93,10 +97,7 @@ struct Growth {
 static void growths(const Value *End, const Cursor &At, const DataLayout &Layout, SmallVectorImpl<Growth> &All, unsigned Depth = 0) {
   if (Depth > DepthMost)
     return;
-  End = withoutCasts(End);
-  if (auto *Load = dyn_cast<LoadInst>(End))
-    if (auto *Local = dyn_cast<AllocaInst>(Load->getPointerOperand()); Local && onlyValue(*Local))
-      End = withoutCasts(onlyValue(*Local));
+  End = withoutCasts(keptIn(withoutCasts(End)));
   auto Begins = [&](const Value *V) { return isUsed(V, At, Layout) || isOffset(V); };
   if (auto *Moved = dyn_cast<GetElementPtrInst>(End); Moved && Moved->getNumIndices() == 1) {
     if (!isa<Constant>(Moved->getOperand(1)) && isUsed(Moved->getPointerOperand(), At, Layout))

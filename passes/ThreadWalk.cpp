@@ -223,7 +223,8 @@ bool ThreadFlow::partition(const Instruction &I) {
 }
 
 void ThreadFlow::call(const CallBase &Call) {
-  const Function *Callee = callee(Call);
+  Functions Callees = targets(Call);
+  const Function *Callee = Callees.size() == 1 ? Callees.front() : nullptr;
   StringRef Name = Callee ? Callee->getName() : StringRef();
   auto *Own = dyn_cast<IntrinsicInst>(&Call);
   if (makesStandardBarrier(Call))
@@ -237,7 +238,6 @@ void ThreadFlow::call(const CallBase &Call) {
       unify(content(node(Call.getArgOperand(0))), content(node(Call.getArgOperand(1))));
     return;
   }
-  Functions Callees = targets(Call);
   for (const Function *Target : Callees) {
     if (Target->isDeclaration())
       continue;
@@ -248,7 +248,7 @@ void ThreadFlow::call(const CallBase &Call) {
     else if (!Call.getType()->isVoidTy() && Callees.size() == 1) // of several one may tell a count, and another a number of its own
       edge(returned(Called), node(&Call), true);
   }
-  if ((!Callee || Callee->isDeclaration()) && Own && !Call.getType()->isVoidTy() && !partition(Call)) {
+  if (Own && !Call.getType()->isVoidTy() && !partition(Call)) {
     for (const Use &U : Call.args())
       flow(U, node(&Call), Own->getIntrinsicID() == Intrinsic::threadlocal_address, chooses(Own->getIntrinsicID()));
   }

@@ -278,49 +278,46 @@ int32_t __kmpc_reduce_nowait(void *ident, int32_t thread, int32_t count, size_t 
 
 /* ---- the calls --------------------------------------------------------------------------------------------------------------- */
 
-/* Of GCC's runtime, where the caller means that: its locks are as large, and noted, since a replay makes them anew; but they are not tried. */
-static void forward(void *lock, uintptr_t hint, bool hinted, const char *name, lock_call *next, lock_hint_call *next_hinted, const void *caller, bool *ret_other)
+/* Does the caller mean GCC's runtime? Then *call, a pointer to a function, leads there. Its locks are as large, and noted, since a replay makes them anew; but they are not tried. */
+static bool other_is_meant(const char *name, const void *caller, void *call)
 {
     void *other = target_beside_other(name, caller);
-    if (other && hinted)
-        memcpy(&next_hinted, &other, sizeof other);
-    else if (other)
-        memcpy(&next, &other, sizeof other);
-    if (hinted)
-        next_hinted(lock, hint);
-    else
-        next(lock);
-    *ret_other = other;
+    if (other)
+        memcpy(call, &other, sizeof other);
+    return other;
 }
 
 #define INIT(name, next, kind)              \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
-        bool other;                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
-            forward(lock, 0, false, #name, next, NULL, __builtin_return_address(0), &other); \
+            lock_call *call = next;         \
+            bool other = other_is_meant(#name, __builtin_return_address(0), &call); \
+            call(lock);                     \
             lock_note(lock, kind, 0, other); \
         }                                   \
     }
 #define INIT_HINT(name, next, kind)                         \
     TARGET_EXPORT void name(void *lock, uintptr_t hint)     \
     {                                                       \
-        bool other;                                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                                         \
-            forward(lock, hint, true, #name, NULL, next, __builtin_return_address(0), &other); \
+            lock_hint_call *call = next;                    \
+            bool other = other_is_meant(#name, __builtin_return_address(0), &call); \
+            call(lock, hint);                               \
             lock_note(lock, kind, hint, other);             \
         }                                                   \
     }
 #define DESTROY(name, next)                 \
     TARGET_EXPORT void name(void *lock)     \
     {                                       \
-        bool other;                         \
         target_runtime_attach(__builtin_return_address(0)); \
         if (next) {                         \
+            lock_call *call = next;         \
+            other_is_meant(#name, __builtin_return_address(0), &call); \
             lock_forget(lock);              \
-            forward(lock, 0, false, #name, next, NULL, __builtin_return_address(0), &other); \
+            call(lock);                     \
         }                                   \
     }
 
