@@ -1,12 +1,16 @@
 //===- passes/MemoryClasses.h - values and memory in classes that may be one ----------------------------------------------------===//
 //
-// Unification (Steensgaard, Points-to analysis in almost linear time, POPL 1996), with a class of its own for each constant distance from a pointer.
+// Unification (Steensgaard, Points-to analysis in almost linear time, POPL 1996), with a class of its own for each constant distance from a pointer. Functions are
+// no classes: one that is in two of them does not make these one.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_MEMORYCLASSES_H
 #define PCERE_PASSES_MEMORYCLASSES_H
 
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Function.h"
 
 #include <map>
 #include <vector>
@@ -21,7 +25,9 @@ protected:
     int Content = -1;                   ///< what a pointer of this class leads to
     std::map<int64_t, unsigned> Fields; ///< pointers at a constant distance
   };
+  using FunctionSet = llvm::SmallSetVector<const llvm::Function *, 2>;
   std::vector<Node> Nodes;
+  llvm::DenseMap<unsigned, FunctionSet> Held; ///< by class: whose addresses its values may be
 
   unsigned fresh() {
     Nodes.push_back({static_cast<unsigned>(Nodes.size()), -1, {}});
@@ -57,6 +63,13 @@ protected:
     return New;
   }
 
+  void hold(unsigned N, const llvm::Function &F) { Held[find(N)].insert(&F); }
+
+  const FunctionSet *held(unsigned N) {
+    auto Slot = Held.find(find(N));
+    return Slot == Held.end() ? nullptr : &Slot->second;
+  }
+
   void unify(unsigned A, unsigned B) {
     llvm::SmallVector<std::pair<unsigned, unsigned>, 8> Work{{A, B}};
     while (!Work.empty()) {
@@ -66,6 +79,11 @@ protected:
       if (X == Y)
         continue;
       Nodes[Y].Parent = X;
+      if (auto Slot = Held.find(Y); Slot != Held.end()) {
+        FunctionSet Moved = std::move(Slot->second);
+        Held.erase(Slot);
+        Held[X].insert(Moved.begin(), Moved.end());
+      }
       if (Nodes[Y].Content >= 0) {
         if (Nodes[X].Content >= 0)
           Work.push_back({static_cast<unsigned>(Nodes[X].Content), static_cast<unsigned>(Nodes[Y].Content)});

@@ -118,6 +118,8 @@ private:
   };
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
+  using Functions = llvm::SmallVector<const llvm::Function *, 2>;
+  struct Making { const llvm::Instruction *At, *Memory; Functions Callees; }; ///< memory that is made there, or null, and what is called
 
   /// What a loop that ends at a thread count sets at its counter, one for each thread; or what is set in one chosen part of several.
   struct Filled {
@@ -134,10 +136,13 @@ private:
   unsigned returned(unsigned Of);
   void edge(unsigned From, unsigned To, bool Copy) { Edges.push_back({From, To, nullptr, Copy ? Edge::Copied : Edge::Computed}); }
   bool partition(const llvm::Instruction &I);
+  unsigned objectTable(const llvm::GlobalVariable &Table, int64_t Begin);
+  void point(const llvm::Value *From, unsigned To);
   void flow(const llvm::Value *From, unsigned To, bool Pointer, bool Copy);
   bool setBefore(const llvm::LoadInst &Load, llvm::SmallVectorImpl<const llvm::Value *> &Set);
   void address(const llvm::GetElementPtrInst &I);
   void callArguments(const llvm::CallBase &Call, unsigned From, unsigned Callee, unsigned To);
+  void enter(const llvm::CallBase &Call, const llvm::Function &F, bool Alone);
   void call(const llvm::CallBase &Call);
   bool callOfRuntime(const llvm::CallBase &Call, llvm::StringRef Name);
   bool callThatAllocates(const llvm::CallBase &Call, llvm::StringRef Name);
@@ -147,6 +152,8 @@ private:
   unsigned instance(Instance I, const llvm::CallBase *Site);
   llvm::SmallVector<unsigned, 2> calledFrom(unsigned In, const llvm::Function &F, const llvm::CallBase &Call) const;
   unsigned calledHere(const llvm::Function &F, const llvm::CallBase &Call);
+  void initials();
+  void walkOn();
   void walk();
 
   // ThreadAnew.cpp
@@ -156,7 +163,9 @@ private:
 
   // ThreadTargets.cpp
   void findTargets();
-  using Functions = llvm::SmallVector<const llvm::Function *, 2>;
+  bool enterMore();
+  void enterByMemory();
+  void enterAlike();
   Functions targets(const llvm::CallBase &Call) const;
   const llvm::Function *callee(const llvm::CallBase &Call) const;  ///< null: also where it is one of several
 
@@ -190,6 +199,7 @@ private:
   bool pass(const Edge &E);
   bool passSize(unsigned N, unsigned Field);
   void settle();
+  llvm::ArrayRef<Making> makings(const llvm::Function &F);
   void allocates(const llvm::Loop &L, const Facts &Bound);
   void followLoops();
   void followLoop(const llvm::Loop &L, const llvm::Value &Limit, const llvm::Value &Other);
@@ -281,6 +291,7 @@ private:
   std::map<Key, unsigned> InstanceOf;
   llvm::DenseSet<std::pair<const llvm::Function *, unsigned>> Begun; ///< functions with an instance of that owner
   unsigned Here = 0;                                       ///< the instance that is looked at
+  size_t Walk = 1;                                         ///< the first that was not yet
   llvm::DenseMap<std::pair<unsigned, const llvm::Value *>, unsigned> Known;
   llvm::DenseMap<unsigned, unsigned> Returned;
   std::vector<Edge> Edges;
@@ -292,8 +303,11 @@ private:
   std::vector<std::string> Reasons;
   llvm::BitVector Wide;                                    ///< classes of so many values that one says nothing of the others
   bool Redone = false;                                     ///< it is known what was divided by counts
-  llvm::DenseMap<const llvm::CallBase *, Functions> Targets; ///< of calls through tables
+  llvm::DenseMap<const llvm::CallBase *, Functions> Targets; ///< of calls through pointers
+  std::vector<Seen> Unknown;                               ///< such calls, of which nobody knows what they enter
+  llvm::DenseSet<std::pair<size_t, const llvm::Function *>> Entered; ///< by the first's place there
   Shapes Control;                                          ///< of functions in which a loop decides
+  llvm::DenseMap<const llvm::Function *, std::vector<Making>> Makings;
   uint64_t Walked = 0;                                     ///< instructions, by instances
   llvm::MapVector<unsigned, Way> Ways;                     ///< by region
   std::vector<Seen> Chosen, Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;

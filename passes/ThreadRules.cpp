@@ -173,6 +173,31 @@ void ThreadFlow::settle() {
   }
 }
 
+/// What makes memory in \p F, or calls what may: looked at once, for many loops.
+ArrayRef<ThreadFlow::Making> ThreadFlow::makings(const Function &F) {
+  static constexpr size_t CalleesMost = 8; // a call that may enter more of them tells little of what a loop does
+  auto [Slot, New] = Makings.try_emplace(&F);
+  if (!New)
+    return Slot->second;
+  std::vector<Making> All;
+  for (const Instruction &I : instructions(F)) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (auto *Store = dyn_cast<StoreInst>(&I)) {
+      for (auto [Memory, Bytes] : cutFromArena(*Store))
+        All.push_back({&I, Memory, {}});
+    } else if (Call && forkPath(*Call) < 0) {
+      Functions Callees = targets(*Call);
+      erase_if(Callees, [](const Function *Callee) { return Callee->isDeclaration(); });
+      bool Allocates = allocationSize(likelyName(*Call)).second > 0;
+      if (Callees.size() > CalleesMost)
+        Callees.clear();
+      if (Allocates || !Callees.empty())
+        All.push_back({&I, Allocates ? &I : nullptr, Callees});
+    }
+  }
+  return Makings[&F] = std::move(All);
+}
+
 /// Whatever is allocated in this loop of the instance, or by what it calls, has a size that follows \p Bound.
 void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
   MapVector<unsigned, const Instruction *> Called; // instances, and the loop's instruction by which each is reached first
@@ -186,29 +211,23 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
         To.Allocated = &By, To.Asked = Bound.Asked;
     }
   };
-  auto Look = [&](unsigned In, const Instruction &At, const Instruction &By) {
-    if (auto *Store = dyn_cast<StoreInst>(&At))
-      for (auto [Memory, Bytes] : cutFromArena(*Store))
-        Size(In, *Memory, By);
-    auto *Call = dyn_cast<CallBase>(&At);
-    if (!Call || forkPath(*Call) >= 0)
-      return;
-    if (allocationSize(likelyName(*Call)).second > 0)
-      Size(In, At, By);
-    for (const Function *Callee : targets(*Call))
+  auto Look = [&](unsigned In, const Making &Of, const Instruction &By) {
+    if (Of.Memory)
+      Size(In, *Of.Memory, By);
+    for (const Function *Callee : Of.Callees)
       if (Callee == Instances[In].F)
         Called.insert({In, &By});
-      else if (!Callee->isDeclaration())
-        for (unsigned Other : calledFrom(In, *Callee, *Call))
+      else
+        for (unsigned Other : calledFrom(In, *Callee, *cast<CallBase>(Of.At)))
           Called.insert({Other, &By});
   };
-  for (const BasicBlock *Inside : L.blocks())
-    for (const Instruction &I : *Inside)
-      Look(Here, I, I);
+  for (const Making &Of : makings(*Instances[Here].F))
+    if (L.contains(Of.At))
+      Look(Here, Of, *Of.At);
   for (size_t K = 0; K < Called.size(); ++K) {
     auto [In, By] = *(Called.begin() + static_cast<ptrdiff_t>(K));
-    for (const Instruction &At : instructions(*Instances[In].F))
-      Look(In, At, *By);
+    for (const Making &Of : makings(*Instances[In].F))
+      Look(In, Of, *By);
   }
 }
 

@@ -41,7 +41,7 @@ static std::string ownName(const Function &F) {
 }
 
 /// Nobody knows which of several, unless they are alike; of very many, following all of them mixes what has nothing to do with each other.
-static bool areAlike(const SmallSetVector<const Function *, 4> &Several) {
+static bool areAlike(ArrayRef<const Function *> Several) {
   static constexpr size_t Most = 64;
   if (Several.size() == 1)
     return true;
@@ -75,7 +75,40 @@ static int64_t slot(const CallBase &Call, const DataLayout &Layout) {
   return AnySlot;
 }
 
-void ThreadFlow::findTargets() {
+/// Whether a call enters a function that it did not before.
+bool ThreadFlow::enterMore() {
+  static constexpr size_t Most = 256;   // following very many mixes what has nothing to do with each other
+  bool More = false;
+  for (size_t K = 0; K < Unknown.size(); ++K) {
+    auto *Call = cast<CallBase>(Unknown[K].I);
+    const FunctionSet *All = carriesNothing(Call->getCalledOperand()) ? nullptr : held(nodeIn(Unknown[K].In, Call->getCalledOperand()));
+    if (!All)
+      continue;
+    Functions Fit;
+    copy_if(*All, std::back_inserter(Fit), [Call](const Function *F) { return F->getFunctionType() == Call->getFunctionType(); });
+    bool Object = slot(*Call, M.getDataLayout()) != AnySlot && any_of(Fit, [](const Function *F) { return F->getName().starts_with("_Z"); });
+    if (Fit.size() > Most || (Object && !areAlike(Fit)))
+      continue;
+    for (const Function *F : Fit)
+      if (Entered.insert({K, F}).second) {
+        More = true;
+        if (Functions &Of = Targets[Call]; !is_contained(Of, F))
+          Of.push_back(F);
+        Here = Unknown[K].In;
+        enter(*Call, *F, /*Alone=*/false);
+      }
+  }
+  walkOn();
+  return More;
+}
+
+void ThreadFlow::enterByMemory() {
+  static constexpr unsigned RoundsMost = 32;
+  for (unsigned Round = 0; Round < RoundsMost && enterMore(); ++Round)
+    ;
+}
+
+void ThreadFlow::enterAlike() {
   const DataLayout &Layout = M.getDataLayout();
   Choices All;
   for (const GlobalVariable &V : M.globals())
@@ -87,18 +120,43 @@ void ThreadFlow::findTargets() {
   if (All.empty())
     return;
   std::map<Slot, bool> Alike;
-  for (const Function &F : M)
-    for (const Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (!Call || !Call->isIndirectCall() || likelyCallee(*Call))
-        continue;
-      Slot At{slot(*Call, Layout), Call->getFunctionType()};
-      auto Chosen = All.find(At);
-      if (Chosen == All.end() || !Alike.try_emplace(At, At.first == AnySlot ? Chosen->second.size() == 1 : areAlike(Chosen->second)).first->second)
-        continue;
-      if (any_of(Chosen->second, [](const Function *One) { return !One->isDeclaration(); })) // one that is not seen is one of several as well
-        Targets[Call] = Functions(Chosen->second.begin(), Chosen->second.end());
-    }
+  DenseSet<const CallBase *> Told;
+  for (auto &[Call, Of] : Targets)
+    Told.insert(Call);
+  for (size_t K = 0; K < Unknown.size(); ++K) {
+    auto *Call = cast<CallBase>(Unknown[K].I);
+    if (Told.count(Call))
+      continue;
+    Slot At{slot(*Call, Layout), Call->getFunctionType()};
+    auto Chosen = All.find(At);
+    if (Chosen == All.end() || !Alike.try_emplace(At, At.first == AnySlot ? Chosen->second.size() == 1 : areAlike(Chosen->second.getArrayRef())).first->second)
+      continue;
+    Targets[Call] = Functions(Chosen->second.begin(), Chosen->second.end());
+    Here = Unknown[K].In;
+    for (const Function *F : Chosen->second)
+      if (Entered.insert({K, F}).second)
+        enter(*Call, *F, Chosen->second.size() == 1);
+  }
+  walkOn();
+}
+
+void ThreadFlow::findTargets() {
+  auto IsOpen = [](const Instruction &I) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    return Call && Call->isIndirectCall() && !likelyCallee(*Call);
+  };
+  if (none_of(M, [&](const Function &F) { return any_of(instructions(F), IsOpen); }))
+    return;
+  ThreadFlow Probe(M, InstructionsMost);
+  Probe.findOwners();
+  Probe.choosePrecision();
+  Probe.walk();
+  Probe.enterByMemory();
+  Probe.enterAlike();
+  Probe.enterByMemory();
+  for (auto &[Call, Of] : Probe.Targets)
+    if (any_of(Of, [](const Function *F) { return !F->isDeclaration(); })) // one that is not seen is one of several as well
+      Targets[Call] = Of;
 }
 
 ThreadFlow::Functions ThreadFlow::targets(const CallBase &Call) const {

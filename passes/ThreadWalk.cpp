@@ -4,6 +4,7 @@
 #include "ThreadArenas.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
+#include "ThreadLayout.h"
 
 #include "include/pcere/rt_abi.h"
 
@@ -36,11 +37,33 @@ unsigned ThreadFlow::nodeIn(unsigned Other, const Value *V) {
   return N;
 }
 
+/// Of each class's objects, each with a table of its own: a base's, which all of them begin with, would make these one.
+unsigned ThreadFlow::objectTable(const GlobalVariable &Table, int64_t Begin) {
+  unsigned N = fresh();
+  for (const Pointed &Of : pointersIn(*Table.getInitializer(), M.getDataLayout()))
+    if (auto *F = dyn_cast<Function>(Of.To->stripPointerCastsAndAliases()); F && Of.Exact >= Begin)
+      hold(content(field(N, Of.Exact - Begin)), *F);
+  return N;
+}
+
+/// \p To is what \p From says.
+void ThreadFlow::point(const Value *From, unsigned To) {
+  APInt Offset(M.getDataLayout().getIndexTypeSizeInBits(From->getType()), 0);
+  const Value *Root = isa<Constant>(From) ? From->stripAndAccumulateConstantOffsets(M.getDataLayout(), Offset, /*AllowNonInbounds=*/true) : From;
+  auto *Table = dyn_cast<GlobalVariable>(Root);
+  if (auto *F = dyn_cast<Function>(Root->stripPointerCastsAndAliases()))
+    hold(To, *F);
+  else if (Table && Table->hasInitializer() && isObjectTable(*Table))
+    unify(objectTable(*Table, Offset.getSExtValue()), To);
+  else
+    unify(node(From), To);
+}
+
 void ThreadFlow::flow(const Value *From, unsigned To, bool Pointer, bool Copy) {
   if (carriesNothing(From))
     return;
   if (Pointer && From->getType()->isPointerTy())
-    unify(node(From), To);
+    point(From, To);
   else
     edge(node(From), To, Copy);
 }
@@ -87,15 +110,16 @@ SmallVector<unsigned, 2> ThreadFlow::calledFrom(unsigned In, const Function &F, 
 }
 
 void ThreadFlow::address(const GetElementPtrInst &I) {
-  APInt Offset(M.getDataLayout().getIndexTypeSizeInBits(I.getType()), 0);
-  if (!I.getType()->isPointerTy())
+  const DataLayout &Layout = M.getDataLayout();
+  APInt Offset(Layout.getIndexTypeSizeInBits(I.getType()), 0);
+  if (!I.getType()->isPointerTy() || isVirtualBase(I))
     return;
-  if (I.accumulateConstantOffset(M.getDataLayout(), Offset)) {
-    const Value *Root = I.getPointerOperand()->stripAndAccumulateConstantOffsets(M.getDataLayout(), Offset, true);
+  if (I.accumulateConstantOffset(Layout, Offset)) {
+    const Value *Root = I.getPointerOperand()->stripAndAccumulateConstantOffsets(Layout, Offset, true);
     if (!carriesNothing(Root))
       unify(field(node(Root), Offset.getSExtValue()), node(&I));
   } else if (!carriesNothing(I.getPointerOperand()) && I.getPointerOperandType()->isPointerTy())
-    unify(node(I.getPointerOperand()), node(&I));
+    unify(field(node(I.getPointerOperand()), foldedOffset(cast<GEPOperator>(I), Layout)), node(&I));
 }
 
 /// A constant that no variable begins with before it is given a count.
@@ -222,6 +246,18 @@ bool ThreadFlow::partition(const Instruction &I) {
   return true;
 }
 
+/// \p Alone: of several one may tell a count, and another a number of its own.
+void ThreadFlow::enter(const CallBase &Call, const Function &F, bool Alone) {
+  if (F.isDeclaration())
+    return;
+  unsigned Called = calledHere(F, Call);
+  callArguments(Call, 0, Called, 0);
+  if (Call.getType()->isPointerTy() && F.getReturnType()->isPointerTy())
+    unify(returned(Called), node(&Call));
+  else if (!Call.getType()->isVoidTy() && Alone)
+    edge(returned(Called), node(&Call), true);
+}
+
 void ThreadFlow::call(const CallBase &Call) {
   Functions Callees = targets(Call);
   const Function *Callee = Callees.size() == 1 ? Callees.front() : nullptr;
@@ -238,16 +274,10 @@ void ThreadFlow::call(const CallBase &Call) {
       unify(content(node(Call.getArgOperand(0))), content(node(Call.getArgOperand(1))));
     return;
   }
-  for (const Function *Target : Callees) {
-    if (Target->isDeclaration())
-      continue;
-    unsigned Called = calledHere(*Target, Call);
-    callArguments(Call, 0, Called, 0);
-    if (Call.getType()->isPointerTy())
-      unify(returned(Called), node(&Call));
-    else if (!Call.getType()->isVoidTy() && Callees.size() == 1) // of several one may tell a count, and another a number of its own
-      edge(returned(Called), node(&Call), true);
-  }
+  for (const Function *Target : Callees)
+    enter(Call, *Target, Callees.size() == 1);
+  if (Callees.empty() && Call.isIndirectCall())
+    Unknown.push_back({Here, &Call});
   if (Own && !Call.getType()->isVoidTy() && !partition(Call)) {
     for (const Use &U : Call.args())
       flow(U, node(&Call), Own->getIntrinsicID() == Intrinsic::threadlocal_address, chooses(Own->getIntrinsicID()));
@@ -413,19 +443,34 @@ void ThreadFlow::instruction(const Instruction &I) {
   }
 }
 
+/// What variables begin with.
+void ThreadFlow::initials() {
+  for (const GlobalVariable &V : M.globals())
+    if (V.hasInitializer() && !isObjectTable(V))
+      for (const Pointed &Of : pointersIn(*V.getInitializer(), M.getDataLayout())) {
+        point(Of.To, content(field(node(&V), Of.Folded)));
+        if (Of.Exact != Of.Folded)
+          point(Of.To, content(field(node(&V), Of.Exact)));
+      }
+}
+
+void ThreadFlow::walkOn() {
+  for (; Walk < Instances.size(); ++Walk) {
+    Here = static_cast<unsigned>(Walk);
+    for (const Instruction &I : instructions(*Instances[Walk].F))
+      instruction(I);
+  }
+}
+
 /// Begin with what is called from nowhere, or by nobody knows whom.
 void ThreadFlow::walk() {
-  size_t Done = 1;
   auto From = [&](const Function &F, unsigned Owner) {
     if (Begun.count({&F, Apart >= ByOwner ? Owner : 0}))
       return;
     instance({&F, Owner, 0}, nullptr);
-    for (; Done < Instances.size(); ++Done) {
-      Here = static_cast<unsigned>(Done);
-      for (const Instruction &I : instructions(*Instances[Done].F))
-        instruction(I);
-    }
+    walkOn();
   };
+  initials();
   for (const Function *F : Serial)
     if (!F->hasLocalLinkage() || F->hasAddressTaken())
       From(*F, 0);

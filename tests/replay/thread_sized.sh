@@ -86,6 +86,23 @@ for flags in -O0 -O2 -O3; do
     says "$flags: the others run" 0
 done
 
+# Functions that a program keeps in tables, and calls in regions too; and those that make its objects, by name.
+for flags in -O0 -O2 -O3; do
+    program callbacks thread_callbacks.c
+    captured callbacks --force --threads 2
+    run "$PCERE" regions --json callbacks.pcere
+    is "$flags: what functions from a table do with a thread count is flagged, and nothing else" \
+        "$(json '[.regions[] | select(.thread_sized != null) | [.function, (.thread_sized | test("^a division of the work"))] | join("=")] | sort | join(" ")')" "calls_what_it_was_given=false divided=true"
+    run "$PCERE" replay --repeat 1 --threads 4 callbacks.pcere 'calls*'
+    says "$flags: there is no more room than for these" 1 err 'holds for at most 2 threads.*allocated at thread_callbacks.c:[0-9]+, sized by omp_get_max_threads'
+    program factories thread_factories.cpp
+    captured factories --force --threads 2
+    run "$PCERE" regions --json factories.pcere
+    is "$flags: so is what objects do that such functions made" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "Divided::compute"
+    run "$PCERE" verify --threads 1,4 factories.pcere 'Plain*'
+    says "$flags: the others run" 0
+done
+
 # What was dealt to the threads is done by as many only. Not: what the team deals itself, lists that anybody takes or that threads make anew, scratch.
 for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
