@@ -367,6 +367,12 @@ static const Value *storedPointer(const StoreInst &Store) {
   return Number && Number->getType()->isIntegerTy(64) ? Number->getPointerOperand() : Store.getValueOperand();
 }
 
+/// `-100 - threads`: the less the more there are, which is neither a size nor what is divided by; an error's number. (None of 0 and -1 is how a compiler begins a negation.)
+static bool isFromConstant(const Instruction &I) {
+  auto *From = I.getOpcode() == Instruction::Sub ? dyn_cast<ConstantInt>(I.getOperand(0)) : nullptr;
+  return From && !From->isZero() && !From->isMinusOne();
+}
+
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
@@ -433,7 +439,7 @@ void ThreadFlow::instruction(const Instruction &I) {
     flow(I.getOperand(0), node(&I), false, false);
     if (!carriesNothing(I.getOperand(1)))
       Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Modulus});
-  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !partition(I)) {
+  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !isFromConstant(I) && !partition(I)) {
     if (isa<TruncInst>(I) && I.getType()->isIntegerTy(1) && (Instances[Here].Owner || Apart == ByFunction))
       Truths.push_back({Here, &I});
     bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);

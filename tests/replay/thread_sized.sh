@@ -13,11 +13,11 @@ for flags in -O0 -O3; do
     run "$PCERE" replay --repeat 1 sized.pcere --threads 2
     says "$flags: as many threads as captured are replayed" 0
     run "$PCERE" replay --repeat 1 sized.pcere --threads 1
-    says "$flags: and fewer, but where these would leave some of the work" 1 err '1 of 7 replays failed: divided_before.*exactly 2 threads, since it uses a division of the work'
+    says "$flags: and fewer, but where these would leave some of the work" 1 err '1 of 8 replays failed: divided_before.*exactly 2 threads, since it uses a division of the work'
     run "$PCERE" replay sized.pcere '*part_by*' --threads 4
     says "$flags: more are refused" 1 err 'holds for at most 2 threads.*allocated at'
     says "$flags: with a hint" 1 err 'pcere capture --threads'
-    run "$PCERE" replay sized.pcere '*divided_inside*' '*fixed_parts*' '*no_parts*' --threads 4
+    run "$PCERE" replay sized.pcere '*divided_inside*' '*fixed_parts*' '*strided*' '*no_parts*' --threads 4
     says "$flags: the others run with more" 0
     run "$PCERE" predict sized.pcere --threads 4
     says "$flags: a prediction says what is missing, and why" 0 out '^MISSING with 4 threads' out 'cannot run with 4 threads, since it uses .*pcere capture --threads 4'

@@ -89,6 +89,23 @@ static void fixed_parts(void)
         fixed[omp_get_thread_num()][0] += i;
 }
 
+static int numbers[2] = {8};              /* a stride, and what went wrong */
+
+static void check(int most, int place)
+{
+    if (omp_get_max_threads() > most)
+        numbers[place] = -100 - omp_get_max_threads();
+}
+
+static void strided_beside_an_error(int which)
+{
+    int stride = numbers[which];
+    double *strided = &fixed[0][0];
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        strided[omp_get_thread_num() * stride + 1] += i;
+}
+
 static void no_parts(struct work *work)
 {
 #pragma omp parallel for
@@ -96,7 +113,7 @@ static void no_parts(struct work *work)
         work->all[i] += i;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     int threads = omp_get_max_threads();
     struct work work = {.threads = threads, .parts = parts_new(threads), .all = calloc(N, sizeof(double))};
@@ -108,13 +125,15 @@ int main(void)
     divided_inside();
     part_of_grown_array(threads);
     fixed_parts();
+    check(argc + 1000, argc);
+    strided_beside_an_error(argc > 1 ? atoi(argv[1]) : 0);
     no_parts(&work);
     for (int t = 0; t < threads; t++)
-        sum += work.parts[8 * t] + grown_parts[64 * t] + fixed[t][0];
+        sum += work.parts[8 * t] + grown_parts[64 * t] + fixed[t][0] + fixed[t][1];
     for (int i = 0; i < N; i++)
         sum += work.all[i] + data[i];
-    if (sum != 5 * expected + 2 * N) {
-        printf("FAIL: %g, not %g\n", sum, 5 * expected + 2 * N);
+    if (sum != 6 * expected + 2 * N) {
+        printf("FAIL: %g, not %g\n", sum, 6 * expected + 2 * N);
         return 1;
     }
     puts("PASS");
