@@ -21,6 +21,7 @@
 #define STEADY_RATIO 1.05               /* and then what comes later takes no other time than what comes sooner */
 #define STRETCHED_RATIO 1.2              /* times its like, and itself in another run */
 #define UNLIKE_RATIO 0.5                 /* of what a kind takes: more than that is not explained by what disturbed an invocation */
+#define FIRST_UNLIKE_RATIO 0.25           /* of a region's first one: no other need be like it */
 #define AGREE_RATIO 1.5                  /* by which the middle half of its like may differ to tell what it should take */
 #define PREEMPTED_RATIO 1.1             /* wall time over CPU time */
 #define FAULT_NS 900u                   /* of the first write to a page that tracking has protected, where neither the run nor the machine tells it; seen: 800 to 1600 */
@@ -222,22 +223,26 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
         }
     }
     double unlike = like_ns ? off_by(like_ns, own_ns, disturbed) : 0;
-    if (unlike > UNLIKE_RATIO * (double)like_ns && usual_ns_of(list, at) <= 0) {         /* all of them differ: it may as well be one by itself */
+    bool first = invocation->number == 1 && unlike > RESUMED_MOST_NS + (FAULT_MOST_RATIO - 1) * disturbed.cost_ns && unlike > FIRST_UNLIKE_RATIO * (double)like_ns;
+    bool itself = first || (unlike > UNLIKE_RATIO * (double)like_ns && usual_ns_of(list, at) <= 0);
+    if (itself) {                         /* a first one does what no other does (sums that are printed); and where all of them differ, it may as well be one by itself */
         if (!invocation->stopped)
             return (struct estimate){own_ns, (uint64_t)(FAULT_DOUBT * unlike), 0};
         vague_ns = unlike > (double)vague_ns ? (uint64_t)unlike : vague_ns;
     }
-    if (like_ns) {
+    bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
+    if (first) {
+        alone = true;
+    } else if (like_ns) {
         double short_ns = (double)like_ns + (1 - FAULT_DOUBT) * disturbed.cost_ns - (double)own_ns;
         vague_ns = short_ns > (double)vague_ns ? (uint64_t)short_ns : vague_ns;
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0, invocation->stopped ? vague_ns : 0};
     }
-    bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
     double off = disturbed.cost_ns + (alone ? lost_ns(list->region, invocation, own_ns) : 0);
     uint64_t most_ns = invocation->held_ns ? own_ns - 1 : own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
     uint64_t doubt_ns = known ? (uint64_t)(FAULT_DOUBT * (double)off_ns) : own_ns / 2;
-    return (struct estimate){own_ns - off_ns, doubt_ns + invocation->large_pages * fault_ns, 0};
+    return (struct estimate){own_ns - off_ns, doubt_ns + invocation->large_pages * fault_ns, itself ? vague_ns : 0};
 }
 
 /* What faults of tracking cost, from invocations that had some and others with the same words that had none. */
