@@ -11,7 +11,7 @@
 //   ThreadParts.cpp   parts of the work, one for each thread, from before the region    ThreadControl.cpp  what a program decides by a thread count
 //   ThreadPieces.cpp  as many pieces of work as threads    ThreadWays.cpp    another way for more threads
 //   ThreadAnew.cpp    numbers that a region sets anew before it reads them
-//   ThreadArenas.cpp  memory that a program cuts from its own
+//   ThreadArenas.cpp  memory that a program cuts from its own    ThreadTeams.cpp   teams of as many threads as were asked for
 //   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
@@ -264,6 +264,9 @@ private:
   struct Entry { uint64_t From = 0; const llvm::Instruction *Asked = nullptr, *Compared = nullptr; };
   Entry entryHere(const llvm::Instruction &Site, const Copies &Counts);
   Entry entryOf(const llvm::Instruction &Site, const Copies &Counts, unsigned Depth);
+
+  // ThreadTeams.cpp
+  void findAskedTeams();
 
   // ThreadBarriers.cpp
   bool countsOut(const Seen &Equal, const llvm::BitVector &Others, std::string &Reason);

@@ -165,10 +165,11 @@ void ThreadFlow::followCounts() {
   settle();
   findReasons();
   findPieces();
+  findAskedTeams();
   findBarriers();
 }
 
-static bool isExact(StringRef Reason) { return Reason.starts_with(PCERE_THREADS_EXACT) || Reason.starts_with(PCERE_THREADS_DIVISION); }
+static bool isExact(StringRef Reason) { return Reason.starts_with(PCERE_THREADS_EXACT) || Reason.starts_with(PCERE_THREADS_DIVISION) || Reason.starts_with(PCERE_THREADS_TEAM); }
 
 /// One that fewer threads do not keep to, either, says more than another one.
 void ThreadFlow::flag(const BitVector &Of, const std::string &Reason) {

@@ -105,7 +105,7 @@ static inline const char *store_region_limit(const struct store_region *region, 
 /* Whether it holds for no fewer threads than the capture's, as for no more. */
 static inline bool store_region_is_exact(const struct store_region *region)
 {
-    return store_region_limit(region, PCERE_THREADS_EXACT) || store_region_limit(region, PCERE_THREADS_DIVISION);
+    return store_region_limit(region, PCERE_THREADS_EXACT) || store_region_limit(region, PCERE_THREADS_DIVISION) || store_region_limit(region, PCERE_THREADS_TEAM);
 }
 
 /* From how many threads on it goes another way than with fewer, or 0. */

@@ -37,9 +37,10 @@ struct pcere_site {
 
 #define PCERE_SITE_SHARES 1u    /* what a thread is kept from doing others do: loops without a static schedule, tasks, as far as its unit tells */
 
-/* thread_sized begins so where fewer threads will not do, either: they would wait for ever, or leave some of the work. */
+/* thread_sized begins so where fewer threads will not do, either: they would wait for ever, leave some of the work, or all of it. */
 #define PCERE_THREADS_EXACT "a barrier for "
 #define PCERE_THREADS_DIVISION "a division of the work by "
+#define PCERE_THREADS_TEAM "a comparison of its team with "
 
 /* So where as many as the machine has processors will do; a store has a number behind it, of those that the capture had. */
 #define PCERE_THREADS_ROOM "memory with one part per processor"

@@ -103,6 +103,22 @@ for flags in -O0 -O2 -O3; do
     says "$flags: the others run" 0
 done
 
+# A team must be as large as somebody asked for. Not: where that is told, or corrected, and the work is done.
+for flags in -O0 -O2 -O3; do
+    program teams thread_teams.c
+    captured teams --force --threads 2
+    run "$PCERE" regions --json teams.pcere
+    is "$flags: work for a team of the captured size alone is flagged, and nothing else" \
+        "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "all_or_nothing leaves_early"
+    run "$PCERE" replay --repeat 1 --threads 1,4 teams.pcere all_or_nothing
+    says "$flags: fewer and more threads are refused there" 1 out 'all_or_nothing@.* 1 .*exactly 2 threads' out 'all_or_nothing@.* 4 .*exactly 2 threads' \
+        err 'exactly 2 threads, since it uses a comparison of its team with a thread count from before the region .omp_get_max_threads at thread_teams.c:[0-9]+, compared at'
+    run "$PCERE" verify --threads 1,4 teams.pcere warns
+    says "$flags: what tells only is right with any number" 0
+    run "$PCERE" replay --repeat 1 --threads 1,4 teams.pcere corrects
+    says "$flags: and what corrects the number runs with any" 0
+done
+
 # What was dealt to the threads is done by as many only. Not: what the team deals itself, lists that anybody takes or that threads make anew, scratch.
 for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
