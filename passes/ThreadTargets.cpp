@@ -12,20 +12,30 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Operator.h"
 
 #include <cstdlib>
+#include <set>
 
 using namespace llvm;
 
 namespace pcere {
 
 using Slot = std::pair<int64_t, const FunctionType *>;
-using Choices = std::map<Slot, SmallSetVector<const Function *, 4>>;
 
-static constexpr int64_t AnySlot = -1;
+/// Functions at one place of all tables, and what these call them: the source's names, "" where they have none.
+struct Choice {
+  SmallSetVector<const Function *, 4> Of;
+  std::set<std::string> Names;
+};
+using Choices = std::map<Slot, Choice>;
 
-static void offer(Choices &All, int64_t Offset, const Function &F) {
-  All[Slot{Offset, F.getFunctionType()}].insert(&F);
+static constexpr int64_t AnySlot = -1, FirstBinding = -2; ///< Fortran's, one below the other
+
+static void offer(Choices &All, int64_t Offset, const Function &F, std::string Name) {
+  Choice &At = All[Slot{Offset, F.getFunctionType()}];
+  At.Of.insert(&F);
+  At.Names.insert(std::move(Name));
 }
 
 /// A function's name without those of its class and parameters, or "".
@@ -40,13 +50,16 @@ static std::string ownName(const Function &F) {
   return Result;
 }
 
-/// Nobody knows which of several, unless they are alike; of very many, following all of them mixes what has nothing to do with each other.
+static constexpr size_t AlikeMost = 64; ///< following all of very many mixes what has nothing to do with each other
+
+/// Nobody knows which of several, unless they are alike.
+static bool areAlike(size_t Count, const std::set<std::string> &Names) { return Count == 1 || (Count <= AlikeMost && Names.size() == 1 && !Names.begin()->empty()); }
+
 static bool areAlike(ArrayRef<const Function *> Several) {
-  static constexpr size_t Most = 64;
-  if (Several.size() == 1)
-    return true;
-  std::string First = ownName(*Several.front());
-  return !First.empty() && Several.size() <= Most && all_of(Several, [&](const Function *F) { return ownName(*F) == First; });
+  std::set<std::string> Names;
+  for (const Function *F : Several)
+    Names.insert(ownName(*F));
+  return areAlike(Several.size(), Names);
 }
 
 /// Two words before the first function tell of the class.
@@ -57,9 +70,42 @@ static void offerTable(Choices &All, const GlobalVariable &Table, const DataLayo
     for (unsigned K = First; Entries && K < Entries->getNumOperands(); ++K) {
       auto *F = dyn_cast<Function>(Entries->getOperand(K)->stripPointerCastsAndAliases());
       if (F && F->getName() != "__cxa_pure_virtual" && !F->getName().starts_with("_ZTh") && !F->getName().starts_with("_ZTv"))
-        offer(All, int64_t(K - First) * Layout.getPointerSize(), *F);
+        offer(All, int64_t(K - First) * Layout.getPointerSize(), *F, ownName(*F));
     }
   }
+}
+
+static bool isBinding(Type *T) {
+  auto *Struct = dyn_cast<StructType>(T);
+  return Struct && Struct->hasName() && Struct->getName().starts_with("_QM__fortran_type_infoTbinding");
+}
+
+/// Of a Fortran type that can be extended: procedures in the order in which it and those that it extends have them, each an address as a number, and a name.
+static void offerBindings(Choices &All, const GlobalVariable &Table) {
+  auto *Entries = dyn_cast<ConstantArray>(Table.getInitializer());
+  for (unsigned K = 0; Entries && isBinding(Entries->getType()->getElementType()) && K < Entries->getNumOperands(); ++K) {
+    const Constant *Entry = Entries->getOperand(K), *Address = Entry->getAggregateElement(0u), *Name = Entry->getAggregateElement(1u);
+    while (Address && Address->getType()->isStructTy())
+      Address = Address->getAggregateElement(0u);
+    auto *Number = dyn_cast_or_null<ConstantExpr>(Address);
+    auto *F = Number && Number->getOpcode() == Instruction::PtrToInt ? dyn_cast<Function>(Number->getOperand(0)->stripPointerCastsAndAliases()) : nullptr;
+    auto *Text = Name && Name->getType()->isStructTy() ? dyn_cast_or_null<GlobalVariable>(Name->getAggregateElement(0u)) : nullptr;
+    auto *Data = Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
+    if (F)
+      offer(All, FirstBinding - K, *F, Data && Data->isString() ? Data->getAsString().str() : "");
+  }
+}
+
+/// Where in a Fortran type's table the procedure is that \p Call enters, or AnySlot. \p Size: of an entry.
+static int64_t binding(const CallBase &Call, const DataLayout &Layout, int64_t Size) {
+  auto *Number = dyn_cast<IntToPtrInst>(Call.getCalledOperand());
+  auto *Entry = dyn_cast<LoadInst>(Number ? Number->getOperand(0) : Call.getCalledOperand());
+  if (!Entry || !Size)
+    return AnySlot;
+  APInt Offset(Layout.getIndexTypeSizeInBits(Entry->getPointerOperandType()), 0);
+  auto *Table = dyn_cast<LoadInst>(Entry->getPointerOperand()->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true));
+  int64_t Distance = Offset.getSExtValue();
+  return Table && Distance >= 0 && Distance % Size == 0 ? FirstBinding - Distance / Size : AnySlot;
 }
 
 /// Where in its object's table the function is that \p Call enters, or AnySlot.
@@ -111,31 +157,37 @@ void ThreadFlow::enterByMemory() {
 void ThreadFlow::enterAlike() {
   const DataLayout &Layout = M.getDataLayout();
   Choices All;
-  for (const GlobalVariable &V : M.globals())
-    if (V.getName().starts_with("_ZTV") && V.hasInitializer())
+  int64_t BindingSize = 0;
+  for (const GlobalVariable &V : M.globals()) {
+    if (!V.hasInitializer())
+      continue;
+    if (V.getName().starts_with("_ZTV"))
       offerTable(All, V, Layout);
+    if (auto *Table = dyn_cast<ArrayType>(V.getValueType()); Table && isBinding(Table->getElementType())) {
+      offerBindings(All, V);
+      BindingSize = static_cast<int64_t>(static_cast<uint64_t>(Layout.getTypeAllocSize(Table->getElementType())));
+    }
+  }
   for (const Function &F : M)
     if (F.arg_empty() && F.getReturnType()->isIntegerTy() && F.hasAddressTaken())
-      offer(All, AnySlot, F);
+      offer(All, AnySlot, F, "");
   if (All.empty())
     return;
-  std::map<Slot, bool> Alike;
   DenseSet<const CallBase *> Told;
   for (auto &[Call, Of] : Targets)
     Told.insert(Call);
   for (size_t K = 0; K < Unknown.size(); ++K) {
     auto *Call = cast<CallBase>(Unknown[K].I);
-    if (Told.count(Call))
+    int64_t At = slot(*Call, Layout);
+    auto Chosen = Told.count(Call) ? All.end() : All.find(Slot{At != AnySlot ? At : binding(*Call, Layout, BindingSize), Call->getFunctionType()});
+    if (Chosen == All.end() || !areAlike(Chosen->second.Of.size(), Chosen->second.Names))
       continue;
-    Slot At{slot(*Call, Layout), Call->getFunctionType()};
-    auto Chosen = All.find(At);
-    if (Chosen == All.end() || !Alike.try_emplace(At, At.first == AnySlot ? Chosen->second.size() == 1 : areAlike(Chosen->second.getArrayRef())).first->second)
-      continue;
-    Targets[Call] = Functions(Chosen->second.begin(), Chosen->second.end());
+    ArrayRef<const Function *> Of = Chosen->second.Of.getArrayRef();
+    Targets[Call] = Functions(Of.begin(), Of.end());
     Here = Unknown[K].In;
-    for (const Function *F : Chosen->second)
+    for (const Function *F : Of)
       if (Entered.insert({K, F}).second)
-        enter(*Call, *F, Chosen->second.size() == 1);
+        enter(*Call, *F, Of.size() == 1);
   }
   walkOn();
 }
