@@ -1,7 +1,12 @@
-//===- passes/ThreadTargets.cpp - functions that are called through an object's table, where it is one, or one of a few classes' -------===//
+//===- passes/ThreadTargets.cpp - functions that are called through pointers: tables, callbacks, factories, objects' functions ----------===//
 //
-// A count of threads may be what a virtual function returns, and memory what another one allocates. Which one is called is known where all classes that the module has agree on a place of their tables,
-// for functions of that type; or it is one of those there, where all have the same name: what classes of one base made of its function. Likewise of a call without arguments through any pointer, where the module has the address of one such function alone.
+//   make["lj/cut"] = &create<PairLJCut>;  ..  pair = make[name](program);  pair->compute()          ops->reserve = pool_reserve;  ..  ops->reserve(self, n)
+//
+// A count of threads may be what such a function returns, and memory what another one allocates. A pointer may be of each function whose address is in its class of memory, and that has the call's type. Which these
+// are is found in a walk of its own, in which calls enter more functions, and make more of memory one class, until none enters another one; the walk that counts begins anew with that.
+//
+// Unification mixes classes that the program never does: of an object's table only functions of one name are entered. Where nothing is known of the object (a library made it), those are which all classes of the module have at that place of their tables, for functions of that
+// type, if there is one, or all have one name: what classes of one base made of its function. So it is with procedures bound to Fortran types. And a call without arguments through any pointer enters the only such function whose address the module has.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 

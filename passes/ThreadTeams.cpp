@@ -28,11 +28,12 @@ static Blocks reachedFrom(const BasicBlock &First) {
   return All;
 }
 
-/// Does \p I what a region is made for: a loop's turn, a share of the work, or what another function of the program does?
+/// Is \p I what a region is made for: in a loop (but \p Around and those around that), a share of the work, or what another function of the program does?
 static bool works(const Instruction &I, const LoopInfo &Loops, const Loop *Around) {
+  const Loop *In = Loops.getLoopFor(I.getParent());
   auto *Call = dyn_cast<CallBase>(&I);
   const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-  return Loops.getLoopFor(I.getParent()) != Around || (Call && sharesWork(*Call)) || (Callee && !Callee->isDeclaration());
+  return (In && !(Around && In->contains(Around))) || (Call && sharesWork(*Call)) || (Callee && !Callee->isDeclaration());
 }
 
 /// Is there work that is done where \p Compare's operands are equal, and never where they are not?

@@ -230,14 +230,12 @@ static struct estimate estimate(const struct nearby_list *list, size_t at, uint6
             return (struct estimate){own_ns, (uint64_t)(FAULT_DOUBT * unlike), 0};
         vague_ns = unlike > (double)vague_ns ? (uint64_t)unlike : vague_ns;
     }
-    bool alone = !invocation->fresh && !nearby->same.count && !nearby->usual.count;      /* else it takes no longer than its like, whoever waited */
-    if (first) {
-        alone = true;
-    } else if (like_ns) {
+    if (like_ns && !first) {
         double short_ns = (double)like_ns + (1 - FAULT_DOUBT) * disturbed.cost_ns - (double)own_ns;
         vague_ns = short_ns > (double)vague_ns ? (uint64_t)short_ns : vague_ns;
         return (struct estimate){like_ns < own_ns || invocation->stopped ? like_ns : own_ns, 0, invocation->stopped ? vague_ns : 0};
     }
+    bool alone = first || (!invocation->fresh && !nearby->same.count && !nearby->usual.count);      /* else it takes no longer than its like, whoever waited */
     double off = disturbed.cost_ns + (alone ? lost_ns(list->region, invocation, own_ns) : 0);
     uint64_t most_ns = invocation->held_ns ? own_ns - 1 : own_ns - own_ns / 4, off_ns = off < (double)most_ns ? (uint64_t)off : most_ns;
     bool known = invocation->measured_cpu || invocation->stopped;
