@@ -15,6 +15,7 @@
 
 enum { RUNS_MOST = 5 };
 #define RUNS_NS 3000000000u
+#define ELSE_RATIO 4                /* of the captured run's time, divided by so many times more threads: less than one in so many is no run of the same work */
 
 /* The times of a class's members in a run, by the numbers that the capture gave them; returns how many, and which is the representative. */
 static size_t members_collect(const struct store_series *series, const struct store_class *class, const struct capture_region *region, uint64_t *times_ns,
@@ -120,6 +121,24 @@ enum pcere_status measure_store_append(const struct store *store, const char *ho
     return status;
 }
 
+/* It had another input, as a rule, of which a comparison would say nothing. A program may leave its regions out with one thread, but not be done then in a small part of the time that all of them took. */
+static enum pcere_status likeness_judge(const struct cli *cli, const struct capture_run *run, struct pcere_error *error)
+{
+    const struct store_manifest *manifest = store_manifest(cli->store);
+    double times = run->threads > manifest->threads ? (double)run->threads / manifest->threads : 1;
+    uint64_t entered = 0, before = 0;
+    for (size_t i = 0; i < run->region_count; i++)
+        entered += run->regions[i].invocations;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        before += manifest->regions[i].invocations;
+    if (entered || !before || (double)run->wall_ns * times * ELSE_RATIO > (double)manifest->wall_ns)
+        return PCERE_OK;
+    char took[UNITS_TEXT_BYTES], captured[UNITS_TEXT_BYTES];
+    return pcere_fail(error, PCERE_NO, 0, "give it what it was given when it was captured: on its standard input, in files, in the environment",
+                      "the program entered none of its parallel regions and was done in %s, where the captured run took %s: it did something else",
+                      units_format_ns(run->wall_ns, took), units_format_ns(manifest->wall_ns, captured));
+}
+
 static enum pcere_status run_once(struct cli *cli, const struct program_stage *stage, const struct capture_options *options, const char *settings,
                                   uint64_t *ret_wall_ns, struct pcere_error *error)
 {
@@ -131,6 +150,8 @@ static enum pcere_status run_once(struct cli *cli, const struct program_stage *s
     uint64_t line_ns = cli_line_ns(options->threads);
     line_ns = line_ns > before_ns ? line_ns : before_ns;
     status = cli_program_judge_again(cli, run.program_status, error);
+    if (status == PCERE_OK)
+        status = likeness_judge(cli, &run, error);
     if (status == PCERE_OK)
         status = measure_store_append(cli->store, stage->host_name, stage->host, settings, &run, line_ns, error);
     if (status == PCERE_OK && !*settings && run.threads != store_manifest(cli->store)->threads)

@@ -98,6 +98,33 @@ with_words "$PCERE" verify --in-vivo --threads 1,2 needs.pcere; says "verify run
 with_words "$PCERE" replay -q --threads 1,2 needs.pcere
 with_words "$PCERE" predict --threads 1,2 --measure needs.pcere; says "and so does predict" 0
 
+# Without its input it is done at once, which is no time of the same work.
+compile asks <<'C'
+#include <stdio.h>
+static double a[1 << 16];
+int main(void)
+{
+    int steps;
+    if (scanf("%d", &steps) != 1)
+        return 0;
+    for (int step = 0; step < steps; step++) {
+#pragma omp parallel for
+        for (int i = 0; i < 1 << 16; i++)
+            for (int k = 0; k < 40; k++)
+                a[i] = a[i] * 0.999 + 1.0 / (1.0 + a[i]);
+    }
+    printf("%g\n", a[77]);
+    return 0;
+}
+C
+with_words "$PCERE" capture -q ./asks; says "a program that asks what to do is captured" 0
+with_words "$PCERE" replay -q --threads 1 asks.pcere
+kept=$(wc -l <asks.pcere/samples.jsonl)
+status=0; "$PCERE" predict --measure --repeat 1 --threads 1 asks.pcere >.out 2>.err </dev/null || status=$?
+says "without it, real runs are none of the same work" 1 err 'entered none of its parallel regions and was done in .* it did something else' err 'hint: .*standard input'
+is "and none is kept" "$(wc -l <asks.pcere/samples.jsonl)" "$kept"
+with_words "$PCERE" predict --measure --repeat 1 --threads 1 asks.pcere; says "with it they are" 0
+
 # A program that ends with another status than 0 by itself does so again.
 compile ends <<'C'
 #include <stdlib.h>
