@@ -134,7 +134,7 @@ static enum pcere_status likeness_judge(const struct cli *cli, const struct capt
     if (entered || !before || (double)run->wall_ns * times * ELSE_RATIO > (double)manifest->wall_ns)
         return PCERE_OK;
     char took[UNITS_TEXT_BYTES], captured[UNITS_TEXT_BYTES];
-    return pcere_fail(error, PCERE_NO, 0, "give it what it was given when it was captured: on its standard input, in files, in the environment",
+    return pcere_fail(error, PCERE_NO, 0, MEASURE_ELSE_HINT,
                       "the program entered none of its parallel regions and was done in %s, where the captured run took %s: it did something else",
                       units_format_ns(run->wall_ns, took), units_format_ns(manifest->wall_ns, captured));
 }

@@ -5,11 +5,14 @@
 
 #include "cli/cli.h"
 
+/* What to do about a run that did something else than the captured one. */
+#define MEASURE_ELSE_HINT "give it what it was given when it was captured: on its standard input, in files, in the environment"
+
 /* Run cli->store's program with each thread count, in its working directory and with the OpenMP environment that it was captured with, and
  * append the times: a "run" sample for the whole program and one for each region, and at other thread counts than the capture's a "members" sample for
  * each class of several members (predictor/members.h). `repeat` runs for each thread count; 0: as many
  * as fit into three seconds, at most five. The program is the one that was captured, byte for byte: the stored copy runs if it has
- * changed or is gone. PCERE_NO: it failed. */
+ * changed or is gone. PCERE_NO: it failed, or did something else: it entered no region, and was done in a small part of the captured run's time; such a run is not kept. */
 enum pcere_status measure_store(struct cli *cli, const unsigned *threads, size_t thread_count, uint64_t repeat, struct pcere_error *error);
 
 /* OpenMP settings other than those of the capture; zero: none. */

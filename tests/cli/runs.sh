@@ -123,6 +123,8 @@ kept=$(wc -l <asks.pcere/samples.jsonl)
 status=0; "$PCERE" predict --measure --repeat 1 --threads 1 asks.pcere >.out 2>.err </dev/null || status=$?
 says "without it, real runs are none of the same work" 1 err 'entered none of its parallel regions and was done in .* it did something else' err 'hint: .*standard input'
 is "and none is kept" "$(wc -l <asks.pcere/samples.jsonl)" "$kept"
+status=0; "$PCERE" verify --in-vivo --threads 1 asks.pcere >.out 2>.err </dev/null || status=$?
+says "so says verify" 1 out 'entered none of its parallel regions: it did something else' err 'standard input'
 with_words "$PCERE" predict --measure --repeat 1 --threads 1 asks.pcere; says "with it they are" 0
 
 # A program that ends with another status than 0 by itself does so again.
