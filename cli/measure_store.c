@@ -126,12 +126,10 @@ static enum pcere_status likeness_judge(const struct cli *cli, const struct capt
 {
     const struct store_manifest *manifest = store_manifest(cli->store);
     double times = run->threads > manifest->threads ? (double)run->threads / manifest->threads : 1;
-    uint64_t entered = 0, before = 0;
+    uint64_t entered = 0;
     for (size_t i = 0; i < run->region_count; i++)
         entered += run->regions[i].invocations;
-    for (size_t i = 0; i < manifest->region_count; i++)
-        before += manifest->regions[i].invocations;
-    if (entered || !before || (double)run->wall_ns * times * ELSE_RATIO > (double)manifest->wall_ns)
+    if (entered || !store_manifest_invocations(manifest) || (double)run->wall_ns * times * ELSE_RATIO > (double)manifest->wall_ns)
         return PCERE_OK;
     char took[UNITS_TEXT_BYTES], captured[UNITS_TEXT_BYTES];
     return pcere_fail(error, PCERE_NO, 0, MEASURE_ELSE_HINT,

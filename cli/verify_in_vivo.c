@@ -137,12 +137,8 @@ static const char *reason_find(const struct in_vivo_store *place, const struct r
 static void result_without(struct verify_result *result, const struct in_vivo_store *place, const struct replay_target *asked, uint32_t threads)
 {
     const char *reason = reason_find(place, asked);
-    const struct store_manifest *manifest = store_manifest(place->store);
-    uint64_t entered = 0;
-    for (size_t i = 0; i < manifest->region_count; i++)
-        entered += manifest->regions[i].invocations;
     *result = (struct verify_result){.target = asked, .threads = threads};
-    if (!entered) {
+    if (!store_manifest_invocations(store_manifest(place->store))) {
         pcere_fail(&result->error, PCERE_NO, 0, MEASURE_ELSE_HINT, "with %u thread%s the program entered none of its parallel regions: it did something else than when it was captured", threads,
                    threads == 1 ? "" : "s");
         return;

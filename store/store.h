@@ -208,6 +208,15 @@ struct store_manifest {
     size_t not_entered_count;
 };
 
+/* Of all its regions. */
+static inline uint64_t store_manifest_invocations(const struct store_manifest *manifest)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < manifest->region_count; i++)
+        count += manifest->regions[i].invocations;
+    return count;
+}
+
 void store_manifest_done(struct store_manifest *manifest);   /* frees what it holds (all by malloc); accepts half-built */
 
 /* ---- codelet ------------------------------------------------------------------------------------------------------------- */

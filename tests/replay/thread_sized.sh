@@ -1,11 +1,16 @@
 # Regions that hold for the captured thread count only are flagged, and not replayed with more threads; others are.
 source "$(dirname "$0")/common.sh"
+
+# Of the document that `regions` printed: functions with a region that is flagged; and whether that is for a division of the work.
+limited() { json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")'; }
+limited_how() { json '[.regions[] | select(.thread_sized != null) | [.function, (.thread_sized | test("^a division of the work"))] | join("=")] | sort | join(" ")'; }
+
 for flags in -O0 -O3; do
     program sized thread_sized.c
     captured sized --force --threads 2
     run "$PCERE" regions --json sized.pcere
     holds "$flags: memory and divisions made for the threads before the region are flagged, and nothing else" \
-        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "divided_before part_by_pointer part_of_array_on_the_stack part_of_grown_array"
+        test "$(limited)" = "divided_before part_by_pointer part_of_array_on_the_stack part_of_grown_array"
     holds "$flags: the reason names the place" \
         jq -e 'any(.regions[]; .function == "part_by_pointer" and (.thread_sized | test("allocated at thread_sized.c:[0-9]+, sized by omp_get_max_threads at thread_sized.c:[0-9]+")))' .out
     run "$PCERE" regions sized.pcere
@@ -29,7 +34,7 @@ for flags in -O0 -O2 -O3; do
     captured kept --force --threads 2
     run "$PCERE" regions --json kept.pcere
     holds "$flags: what is kept behind a variable of the program is flagged, and what was used before it is set; nothing else" \
-        test "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" = "room_behind_a_flag room_behind_its_number set_when_it_was_used used_before_in_a_pool work_behind_a_flag"
+        test "$(limited)" = "room_behind_a_flag room_behind_its_number set_when_it_was_used used_before_in_a_pool work_behind_a_flag"
     run "$PCERE" replay --repeat 1 kept.pcere '*room_behind*' --threads 4
     says "$flags: more threads are refused there" 1 err 'holds for at most 2 threads'
     run "$PCERE" replay --repeat 1 kept.pcere '*room_that_grows*' '*set_anew*' --threads 4
@@ -66,7 +71,7 @@ for flags in -O0 -O2 -O3; do
     captured arenas --force --threads 2
     run "$PCERE" regions --json arenas.pcere
     is "$flags: what was cut for the threads from before the region is flagged, and nothing else" \
-        "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "place_in_an_array pointer_that_goes_on row_for_each"
+        "$(limited)" "place_in_an_array pointer_that_goes_on row_for_each"
     run "$PCERE" replay --repeat 1 --threads 4 arenas.pcere place_in_an_array
     says "$flags: more threads are refused" 1 err 'holds for at most 2 threads.*allocated at thread_arenas.c:[0-9]+, sized by omp_get_max_threads at thread_arenas.c'
     run "$PCERE" verify --threads 1,4 arenas.pcere shared_out_by_hand
@@ -79,7 +84,7 @@ for flags in -O0 -O2 -O3; do
     captured virtual --force --threads 2
     run "$PCERE" regions --json virtual.pcere
     is "$flags: what several classes do with a thread count is flagged, and nothing else" \
-        "$(json '[.regions[] | select(.thread_sized != null) | [.function, (.thread_sized | test("^a division of the work"))] | join("=")] | sort | join(" ")')" "Divided::compute=true Scattered::compute=false"
+        "$(limited_how)" "Divided::compute=true Scattered::compute=false"
     run "$PCERE" replay --repeat 1 --threads 1,2 virtual.pcere 'Divided*'
     says "$flags: another number is refused where work was divided" 1 err 'holds for exactly 2 threads'
     run "$PCERE" verify --threads 1,4 virtual.pcere 'Plain*'
@@ -92,13 +97,13 @@ for flags in -O0 -O2 -O3; do
     captured callbacks --force --threads 2
     run "$PCERE" regions --json callbacks.pcere
     is "$flags: what functions from a table do with a thread count is flagged, and nothing else" \
-        "$(json '[.regions[] | select(.thread_sized != null) | [.function, (.thread_sized | test("^a division of the work"))] | join("=")] | sort | join(" ")')" "calls_what_it_was_given=false divided=true"
+        "$(limited_how)" "calls_what_it_was_given=false divided=true"
     run "$PCERE" replay --repeat 1 --threads 4 callbacks.pcere 'calls*'
     says "$flags: there is no more room than for these" 1 err 'holds for at most 2 threads.*allocated at thread_callbacks.c:[0-9]+, sized by omp_get_max_threads'
     program factories thread_factories.cpp
     captured factories --force --threads 2
     run "$PCERE" regions --json factories.pcere
-    is "$flags: so is what objects do that such functions made" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "Divided::compute"
+    is "$flags: so is what objects do that such functions made" "$(limited)" "Divided::compute"
     run "$PCERE" verify --threads 1,4 factories.pcere 'Plain*'
     says "$flags: the others run" 0
 done
@@ -109,7 +114,7 @@ for flags in -O0 -O2 -O3; do
     captured teams --force --threads 2
     run "$PCERE" regions --json teams.pcere
     is "$flags: work for a team of the captured size alone is flagged, and nothing else" \
-        "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "all_or_nothing leaves_early"
+        "$(limited)" "all_or_nothing leaves_early"
     run "$PCERE" replay --repeat 1 --threads 1,4 teams.pcere all_or_nothing
     says "$flags: fewer and more threads are refused there" 1 out 'all_or_nothing@.* 1 .*exactly 2 threads' out 'all_or_nothing@.* 4 .*exactly 2 threads' \
         err 'exactly 2 threads, since it uses a comparison of its team with a thread count from before the region .omp_get_max_threads at thread_teams.c:[0-9]+, compared at'
@@ -143,7 +148,7 @@ for flags in -O0 -O2 -O3; do
     flagged="chunks_divided piece_for_each piece_for_each_asked piece_for_each_at_most piece_for_each_set share_for_each task_for_each taskloop_of_as_many"
     [ "$flags" != -O0 ] || { flagged=${flagged/piece_for_each_at_most /}; flagged=${flagged/piece_for_each_set /}; }          # no least of two there, but branches
     is "$flags: pieces, tasks and chunks for the threads from before the region are flagged, and each thread's share; nothing else" \
-        "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$flagged"
+        "$(limited)" "$flagged"
     run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' '*task*' '*chunks_divided*' --threads 1
     says "$flags: fewer threads take several" 0
     run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' --threads 4
@@ -159,7 +164,7 @@ for flags in -O0 -O2 -O3; do
     run "$PCERE" regions --json room.pcere
     wanted="has_the_allowed has_the_highest is_chosen is_doubled is_shifted"
     [ "$flags" != -O0 ] || wanted="has_the_highest is_doubled is_shifted"
-    is "$flags: room that was decided on is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$wanted"
+    is "$flags: room that was decided on is flagged, and nothing else" "$(limited)" "$wanted"
     run "$PCERE" replay --repeat 1 --threads 1,4 room.pcere works_by_grains adds_in_a_tree
     says "$flags: the others run" 0
 done
@@ -171,7 +176,7 @@ for flags in -O0 -O2 -O3; do
     run "$PCERE" regions --json turns.pcere
     chosen="many_pieces many_pieces_at_most many_tasks "
     [ "$flags" != -O0 ] || chosen=              # branches there
-    is "$flags: what a thread count decides is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+    is "$flags: what a thread count decides is flagged, and nothing else" "$(limited)" \
         "asks_another_region by_flag by_truth has_many ${chosen}scatters scatters_by_settings"
     run "$PCERE" regions turns.pcere
     says "$flags: with the side on which it holds" 0 out 'scatters@.*at least 2 threads: another way from 2 threads on \(omp_get_max_threads at thread_turns.c:[0-9]+' out 'has_many@.*at most 3 threads: another way from 4'
@@ -221,7 +226,7 @@ for flags in -O0 -O2; do
     run env OMP_NUM_THREADS=2 "$PCERE" capture --force --all-classes --threads 2 ./ways 2
     says "$flags: ways runs and is captured" 0 out '^PASS'
     run "$PCERE" regions --json ways.pcere
-    is "$flags: what was made for the threads is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+    is "$flags: what was made for the threads is flagged, and nothing else" "$(limited)" \
         "allocated_through_a_variable allowed_processors asked_by_a_variable counted_by_sum divided_by_atomic kept_by_a_static kept_from_the_first numbers_drawn parts_with_owners read_by_a_parser read_from_text registered_threads turns_of_the_team waits_at_its_own waits_for_all"
     run "$PCERE" replay --repeat 1 --threads 4 ways.pcere kept_from_the_first
     says "$flags: what a region keeps is refused with more threads" 1 err 'holds for at most 2 threads.*sized by omp_get_num_threads at thread_ways.cpp'
@@ -260,7 +265,7 @@ for flags in -O2 "-O2 -fnoopenmp-use-tls" -O0; do
     run "$PCERE" regions --json own.pcere
     wanted="follows_given follows_into follows_pair follows_scratch follows_work"
     [ "$flags" != -O0 ] || wanted=${wanted/follows_scratch /}             # a call of std::vector's operator there
-    is "$flags: what each thread made for itself is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "$wanted"
+    is "$flags: what each thread made for itself is flagged, and nothing else" "$(limited)" "$wanted"
     holds "$flags: by name" jq -e 'any(.regions[]; .function == "follows_work" and (.thread_sized | test("each thread made for itself in another region \\(work, at thread_own.cpp:[0-9]+\\)")))' .out
     run "$PCERE" replay --repeat 1 --threads 2 own.pcere follows_work
     says "$flags: and refused with more threads" 1 err 'holds for at most 1 thread.*work, at thread_own.cpp'
@@ -273,7 +278,7 @@ for flags in -O2 "-O2 -fnoopenmp-use-tls" "-O3 -march=native" -O0; do
     program numbers thread_numbers.cpp
     captured numbers --force
     run "$PCERE" regions --json numbers.pcere
-    is "$flags: numbers that each thread set for itself are flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+    is "$flags: numbers that each thread set for itself are flagged, and nothing else" "$(limited)" \
         "as_many_as_given as_many_as_steps by_its_number by_its_pace from_low_to_high"
     holds "$flags: by name" \
         jq -e 'any(.regions[]; .function == "as_many_as_steps" and (.thread_sized | test("numbers that each thread set for itself in another region \\(steps, at thread_numbers.cpp:[0-9]+\\)")))' .out
@@ -399,7 +404,7 @@ for flags in -O0 "-O2 -flto=thin -fuse-ld=lld"; do
     "$CLANG" $flags -g -fopenmp "-fpass-plugin=$(plugin)" apart_count.c apart.c apart_regions.c -o apart || exit 1
     captured apart --force
     run "$PCERE" regions --json apart.pcere
-    is "$flags: what files know of each other's memory is flagged, and nothing else" "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" \
+    is "$flags: what files know of each other's memory is flagged, and nothing else" "$(limited)" \
         "divided_before own_parts"
     run "$PCERE" replay apart.pcere '*own_parts*' --threads 4
     says "$flags: and refused" 1 err 'holds for at most 1 thread.*allocated at apart.c:7, sized by omp_get_max_threads at apart_count.c:5'
@@ -633,7 +638,7 @@ END
 captured calls --force --threads 2
 run "$PCERE" regions --json calls.pcere
 is "what other calls of a function made for the threads is no region's that makes its own" \
-    "$(json '[.regions[] | select(.thread_sized != null) | .function] | sort | join(" ")')" "marks_of_threads product"
+    "$(limited)" "marks_of_threads product"
 run "$PCERE" verify --threads 1,4 calls.pcere many_products shared_out
 says "and so it runs with more threads" 0
 # A team that the program asked for by a variable, as large as the capture's: whether it always asks for that is not known.
