@@ -232,8 +232,8 @@ private:
   void findParts(Shapes &Of);
 
   // ThreadWays.cpp
-  /// Of a thread count: who asked for it; or of a flag, or a number chosen at Compared, that is another one from so many threads on.
-  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; uint64_t From = 0; const llvm::Instruction *Compared = nullptr; };
+  /// Of a thread count, or so many Times it (0: nobody knows): who asked for it; or of a flag, or a number chosen at Compared, that is another one from so many threads on.
+  struct Copy { llvm::BitVector By; const llvm::Instruction *Asked; uint64_t From = 0; const llvm::Instruction *Compared = nullptr; uint64_t Times = 1; };
   using Copies = llvm::DenseMap<unsigned, Copy>; ///< by class
   struct Way { uint64_t From = 0; std::string Reason; };
   void addCopy(Copies &All, llvm::SetVector<unsigned> &Next, unsigned N, const Copy &Of);
@@ -250,15 +250,20 @@ private:
   const Copy *copyFromBefore(const Copies &Of, unsigned In, const llvm::Value *V);
   llvm::ArrayRef<unsigned> entering(unsigned N) const { return N + 1 < FirstIn.size() ? llvm::ArrayRef(Entering).slice(FirstIn[N], FirstIn[N + 1] - FirstIn[N]) : llvm::ArrayRef<unsigned>(); }
   void addTeamCopies(Copies &All);
-  void addMinima(Copies &All);
+  /// How many pieces of work a region has for each thread of before it, 0: that was not found; or, each thread the same.
+  struct Cut { uint64_t Times = 0; std::string Where; bool EachTheSame = false; };
+  bool addProducts(Copies &All);
+  bool addMinima(Copies &All);
   Copies countsAndMinima();
+  Copies countsOfPieces(const Copies &Counts);
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
   Copies copiesOfParts(const Copies &Counts);
-  std::string reasonOfPieces(const Seen &At, const llvm::Value *Number, const Copies &Counts, llvm::StringRef What);
-  std::string reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
-  std::string reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
+  Cut cutBy(const Seen &At, const llvm::Value *Number, const Copies &Of);
+  Cut cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
+  Cut cutOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
   void findChosenPieces(const Copies &Counts);
   void findPieces();
+  void givePieces();
 
   // ThreadEntries.cpp
   struct Entry { uint64_t From = 0; const llvm::Instruction *Asked = nullptr, *Compared = nullptr; };
@@ -313,7 +318,8 @@ private:
   llvm::DenseMap<const llvm::Function *, std::vector<Making>> Makings;
   uint64_t Walked = 0;                                     ///< instructions, by instances
   llvm::MapVector<unsigned, Way> Ways;                     ///< by region
-  std::vector<Seen> Chosen, Shared, Divisions, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
+  llvm::DenseMap<unsigned, Cut> Cuts;                      ///< by region
+  std::vector<Seen> Chosen, Shared, Divisions, Products, Minima, Sources, Numbers, Tickets, Teams, Compares, Equals, InRegions, Bounded, Truths, Maxima, Indexed, BarriersMade, BarriersUsed, BarriersRead;
   llvm::DenseMap<unsigned, Filled> Fills;                  ///< by class
   llvm::DenseSet<unsigned> GivenConstants;                 ///< nodes, and in the end their classes, that have a constant, too: a parameter, or what a local variable holds
   std::vector<unsigned> FirstIn, Entering;                 ///< edges by the class that they enter

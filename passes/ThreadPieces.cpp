@@ -4,8 +4,8 @@
 //   chunk = n / threads                 region: omp for schedule(static, chunk)
 //   own = n / threads                   region: by each thread, for (i = 0; i < own; i++)
 //
-// Further threads find none; in the last, all do as much as each did, so that fewer leave some. Only the count itself, copied, and what was divided by it: of several pieces for each thread, further threads
-// find theirs. Not where a function that has its region for any number, sometimes a count, is given others as well.
+// Further threads find none; in the last, all do as much as each did, so that fewer leave some. So for few pieces for each thread (3 * threads): replays with a number of threads that does not share them evenly are uneven where the program,
+// which would make others, is not. Only the count itself, copied, its products with small constants, and what was divided by these. Not where a function that has its region for any number, sometimes a count, is given others as well.
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 
@@ -20,6 +20,8 @@
 using namespace llvm;
 
 namespace pcere {
+
+static constexpr uint64_t PiecesMost = 8; ///< for each thread: of more, numbers of threads that do not share them evenly are off by less than an eighth, up to as many as there were
 
 /// Of a worksharing loop: where its last iteration stands, or its number; its chunk; or null.
 static std::pair<const Value *, const Value *> sharedLoop(const CallBase &Call) {
@@ -109,8 +111,37 @@ void ThreadFlow::addTeamCopies(Copies &All) {
   followCopies(All, Next);
 }
 
+/// By what \p Factor the other operand is multiplied, which is the one that is returned; or null.
+static const Value *multiplied(const Instruction &I, uint64_t &Factor) {
+  auto *Right = dyn_cast<ConstantInt>(I.getOperand(1)), *Left = dyn_cast<ConstantInt>(I.getOperand(0));
+  auto *Number = Right ? Right : I.getOpcode() == Instruction::Mul ? Left : nullptr;
+  if (!Number || Number->getBitWidth() > 64 || Number->getZExtValue() > PiecesMost)
+    return nullptr;
+  Factor = I.getOpcode() == Instruction::Shl ? uint64_t(1) << Number->getZExtValue() : Number->getZExtValue();
+  return I.getOperand(Right ? 0 : 1);
+}
+
+/// Several pieces for each thread.
+bool ThreadFlow::addProducts(Copies &All) {
+  SetVector<unsigned> Next;
+  for (auto [In, I] : Products) {
+    uint64_t Factor = 0;
+    const Value *Count = multiplied(*I, Factor);
+    auto Slot = !Count || carriesNothing(Count) ? All.end() : All.find(find(nodeIn(In, plain(Count))));
+    if (Slot == All.end())
+      continue;
+    Copy Of = Slot->second;
+    Of.Times = Of.Times * Factor > PiecesMost ? 0 : Of.Times * Factor;
+    addCopy(All, Next, find(nodeIn(In, I)), Of);
+  }
+  bool New = !Next.empty();
+  followCopies(All, Next);
+  return New;
+}
+
 /// The least of a count and something else is no more pieces than that.
-void ThreadFlow::addMinima(Copies &All) {
+bool ThreadFlow::addMinima(Copies &All) {
+  bool Any = false;
   for (bool New = true; New;) {
     SetVector<unsigned> Next;
     for (auto [In, I] : Minima)
@@ -124,14 +155,24 @@ void ThreadFlow::addMinima(Copies &All) {
         addCopy(All, Next, find(nodeIn(In, I)), Of);
       }
     New = !Next.empty();
+    Any |= New;
     followCopies(All, Next);
   }
+  return Any;
 }
 
 ThreadFlow::Copies ThreadFlow::countsAndMinima() {
   Copies All = copiesOfCounts();
   addTeamCopies(All);
   addMinima(All);
+  return All;
+}
+
+/// With these, their products with small constants, and the least of those and something else.
+ThreadFlow::Copies ThreadFlow::countsOfPieces(const Copies &Counts) {
+  Copies All = Counts;
+  while (addProducts(All) || addMinima(All)) {
+  }
   return All;
 }
 
@@ -219,37 +260,39 @@ static bool eachThreadComes(const Instruction &At, Shapes &Of) {
          });
 }
 
-/// Why a region that has \p At holds for no more threads, since \p Number is a count, or a part, from before it; or "".
-std::string ThreadFlow::reasonOfPieces(const Seen &At, const Value *Number, const Copies &Counts, StringRef What) {
-  const Copy *Of = copyFromBefore(Counts, At.In, Number);
-  return Of && isAlways(Counts, At.In, Number) ? (What + " before the region (" + asked(Of->Asked) + ", shared out" + place(At.I) + ")").str() : "";
+/// The pieces of a region that has \p At, since \p Number is a count, a product of one, or a part, from before it; or none.
+ThreadFlow::Cut ThreadFlow::cutBy(const Seen &At, const Value *Number, const Copies &Of) {
+  const Copy *Count = copyFromBefore(Of, At.In, Number);
+  if (!Count || !Count->Times || !isAlways(Of, At.In, Number))
+    return {};
+  return {Count->Times, "before the region (" + asked(Count->Asked) + ", shared out" + place(At.I) + ")"};
 }
 
-static constexpr StringLiteral Pieces = "work in as many pieces as there were threads", Chunks = "chunks of the work divided by the threads";
-
-std::string ThreadFlow::reasonOfShared(const Seen &At, const Copies &Counts, const Copies &Parts) {
+ThreadFlow::Cut ThreadFlow::cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts) {
   auto &Call = *cast<CallBase>(At.I);
-  std::string Reason;
+  Cut Found;
   for (const Value *End : ends(Call))
-    if (Reason.empty())
-      Reason = reasonOfPieces(At, End, Counts, Pieces);
+    if (!Found.Times)
+      Found = cutBy(At, End, Counts);
   const Value *Chunk = sharedLoop(Call).second;
-  return Reason.empty() && Chunk ? reasonOfPieces(At, Chunk, Parts, Chunks) : Reason;
+  return !Found.Times && Chunk ? cutBy(At, Chunk, Parts) : Found;
 }
 
-std::string ThreadFlow::reasonOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts) {
+ThreadFlow::Cut ThreadFlow::cutOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts) {
   Purposes Purpose(Control);
-  std::string Reason;
+  Cut Found;
   for (const Use &U : At.I->operands()) {
     const Copy *Count = copyFromBefore(Counts, At.In, U), *Part = copyFromBefore(Parts, At.In, U);
-    if (!Reason.empty() || (!Count && !Part) || !Purpose.endsLoop(*At.I))
+    if (Found.Times || (!Count && !Part) || !Purpose.endsLoop(*At.I))
       continue;
     if (Count && makesTasks(*At.I, Control))
-      Reason = reasonOfPieces(At, U, Counts, Pieces);
-    else if (Part && eachThreadComes(*At.I, Control))
-      Reason = reasonOfPieces(At, U, Parts, PCERE_THREADS_DIVISION "a thread count from");
+      Found = cutBy(At, U, Counts);
+    else if (Part && Part->Times == 1 && eachThreadComes(*At.I, Control)) {
+      Found = cutBy(At, U, Parts);
+      Found.EachTheSame = true;
+    }
   }
-  return Reason;
+  return Found;
 }
 
 /// One piece for one thread, and several for each of more.
@@ -272,30 +315,41 @@ void ThreadFlow::findChosenPieces(const Copies &Counts) {
       Add(At, U, /*Tasks=*/true);
 }
 
-/// Where a region's code is looked at for several callers, all of them must have it so.
+/// Where a region's code is looked at for several callers, all of them must have it so. Of several cuts that with the fewest pieces counts.
 void ThreadFlow::findPieces() {
   DenseSet<unsigned> Constants;
   for (unsigned N : GivenConstants)
     Constants.insert(find(N));
   GivenConstants = std::move(Constants);
-  Copies Counts = countsAndMinima();
-  Copies Parts = copiesOfParts(Counts);
-  MapVector<std::pair<const Instruction *, unsigned>, std::string> Found; // by region
-  auto Add = [&](const Seen &At, function_ref<std::string()> ReasonOf) {
+  Copies Counts = countsAndMinima(), Pieces = countsOfPieces(Counts), Parts = copiesOfParts(Pieces);
+  MapVector<std::pair<const Instruction *, unsigned>, Cut> Found; // by region
+  auto Add = [&](const Seen &At, function_ref<Cut()> CutOf) {
     for (unsigned Owner : owners(Instances[At.In]).set_bits()) {
-      auto [Slot, New] = Found.insert({{At.I, Owner}, ""});
-      if (New || !Slot->second.empty())
-        Slot->second = ReasonOf();
+      auto [Slot, New] = Found.insert({{At.I, Owner}, {}});
+      if (New || Slot->second.Times)
+        Slot->second = CutOf();
     }
   };
   for (const Seen &At : Shared)
-    Add(At, [&] { return reasonOfShared(At, Counts, Parts); });
+    Add(At, [&] { return cutOfShared(At, Pieces, Parts); });
   for (const Seen &At : InRegions)
-    Add(At, [&] { return reasonOfLoop(At, Counts, Parts); });
-  for (auto &[Key, Reason] : Found)
-    if (!Reason.empty())
-      flag(Alone[Key.second], Reason);
+    Add(At, [&] { return cutOfLoop(At, Pieces, Parts); });
+  for (auto &[Key, Of] : Found) {
+    Cut &Fewest = Cuts[Key.second];
+    if (Of.Times && Of.EachTheSame)
+      flag(Alone[Key.second], PCERE_THREADS_DIVISION "a thread count from " + Of.Where);
+    else if (Of.Times && (!Fewest.Times || Of.Times < Fewest.Times))
+      Fewest = Of;
+  }
   findChosenPieces(Counts);
+}
+
+/// To regions for which nothing else was found.
+void ThreadFlow::givePieces() {
+  giveReasons([&](size_t K) {
+    Cut Of = Cuts.lookup(static_cast<unsigned>(K) + 1);
+    return Of.Times ? PCERE_THREADS_PIECES + std::to_string(Of.Times) + " for each of the threads " + Of.Where : std::string();
+  });
 }
 
 } // namespace pcere

@@ -231,6 +231,8 @@ bool ThreadFlow::partition(const Instruction &I) {
   auto *Own = dyn_cast<IntrinsicInst>(&I);
   bool Chooses = isa<SelectInst>(I) || (Own && chooses(Own->getIntrinsicID()));
   unsigned First = isa<SelectInst>(I) ? 1 : 0;
+  if (Code == Instruction::Mul || Code == Instruction::Shl)
+    Products.push_back({Here, &I});
   if ((!Product && !Quotient && !Chooses) || I.getType()->isPointerTy())
     return false;
   const Value *A = I.getOperand(First), *B = I.getOperand(First + 1);

@@ -41,8 +41,11 @@ uint64_t turnsAt(const ICmpInst &Compare, unsigned Operand) {
 }
 
 void ThreadFlow::addCopy(Copies &All, SetVector<unsigned> &Next, unsigned N, const Copy &Of) {
-  Copy &Known = All.try_emplace(N, Copy{BitVector(older() + 1), Of.Asked, Of.From, Of.Compared}).first->second;
-  if (Of.By.test(Known.By)) {
+  Copy &Known = All.try_emplace(N, Copy{BitVector(older() + 1), Of.Asked, Of.From, Of.Compared, Of.Times}).first->second;
+  bool Differs = Known.Times && Known.Times != Of.Times;
+  if (Differs)
+    Known.Times = 0;
+  if (Differs || Of.By.test(Known.By)) {
     Known.By |= Of.By;
     Next.insert(N);
   }

@@ -138,8 +138,10 @@ bool ThreadFlow::run() {
     followCounts();
   if (Keeps)
     findOwn();
-  if (Asks)
+  if (Asks) {
+    givePieces();
     findWays();
+  }
   return true;
 }
 

@@ -390,10 +390,11 @@ enum pcere_status store_check(struct store *store, struct pcere_error *error)
 
 /* ---- what is found out later --------------------------------------------------------------------------------------------------------- */
 
-/* What keeps a region from more numbers of threads, or from worse than another way, is told before what keeps it from fewer. */
+/* What keeps a region from more numbers of threads, or from worse than another way or an uneven one, is told before what keeps it from fewer. */
 static int limit_rank(const struct store_region *region)
 {
-    return !region->thread_sized ? 0 : store_region_turns(region) ? 1 : store_region_is_exact(region) ? 3 : 2;
+    bool mild = store_region_turns(region) || store_region_pieces(region);
+    return !region->thread_sized ? 0 : mild ? 1 : store_region_is_exact(region) ? 3 : 2;
 }
 
 /* Of a region that the store has. */

@@ -122,15 +122,15 @@ static inline uint32_t store_region_room(const struct store_region *region)
     return parts ? (uint32_t)strtoul(parts, NULL, 10) : 0;
 }
 
-/* Whether it can run with so many threads where the capture had so many. */
-static inline bool store_region_takes(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
+/* How many pieces of work it shares out for each thread of the capture, or 0. */
+static inline uint32_t store_region_pieces(const struct store_region *region)
 {
-    uint32_t turns = store_region_turns(region);
-    if (turns)
-        return (threads < turns) == (capture_threads < turns);
-    return !region->thread_sized || threads == capture_threads || (threads < capture_threads && !store_region_is_exact(region)) ||
-           threads <= store_region_room(region);
+    const char *pieces = store_region_limit(region, PCERE_THREADS_PIECES);
+    return pieces ? (uint32_t)strtoul(pieces, NULL, 10) : 0;
 }
+
+/* Whether it can run with so many threads where the capture had so many. */
+bool store_region_takes(const struct store_region *region, uint32_t capture_threads, uint32_t threads);
 
 /* The team that all its codelets have whatever is asked, if it is another one than the capture's number of threads; else 0. */
 static inline uint32_t store_region_team(const struct store_region *region, uint32_t capture_threads)
@@ -145,26 +145,13 @@ static inline uint32_t store_region_team(const struct store_region *region, uint
     return team == capture_threads ? 0 : team;
 }
 
-enum { STORE_HOLDS_BYTES = 40 };
+enum { STORE_HOLDS_BYTES = 120 };
 
-/* "at most 2 threads": how many it holds for where the capture had so many and it is thread_sized. Returns TEXT. */
-static inline const char *store_region_holds(char text[STORE_HOLDS_BYTES], const struct store_region *region, uint32_t capture_threads)
-{
-    uint32_t turns = store_region_turns(region), room = store_region_room(region), threads = room > capture_threads ? room : capture_threads;
-    if (turns)
-        threads = capture_threads < turns ? turns - 1 : turns;
-    snprintf(text, STORE_HOLDS_BYTES, "%s %u thread%s", store_region_is_exact(region) ? "exactly" : turns && threads == turns ? "at least" : "at most", threads, threads == 1 ? "" : "s");
-    return text;
-}
+/* "at most 2 threads", "1, 2 or 4 threads": how many it holds for where the capture had so many and it is thread_sized. Returns TEXT. */
+const char *store_region_holds(char text[STORE_HOLDS_BYTES], const struct store_region *region, uint32_t capture_threads);
 
 /* Whether all its codelets may be asked for so many threads: for any number where the program itself says how many they run with. */
-static inline bool store_region_may_have(const struct store_region *region, uint32_t capture_threads, uint32_t threads)
-{
-    bool asked = false;
-    for (size_t i = 0; i < region->class_count; i++)
-        asked |= region->classes[i].captured && !region->classes[i].team;
-    return !asked || store_region_takes(region, capture_threads, threads);
-}
+bool store_region_may_have(const struct store_region *region, uint32_t capture_threads, uint32_t threads);
 
 struct store_image {             /* a shared library of the user that was captured like the program */
     char *library;               /* its name in libraries/, or NULL: it could not be copied */

@@ -46,6 +46,9 @@ struct pcere_site {
 #define PCERE_THREADS_ROOM "memory with one part per processor"
 #define PCERE_THREADS_ROOM_FOR "memory with one part for each of "
 
+/* So, with a number behind it, where it shares out as many pieces of work for each thread that there was before it: numbers of threads that share them evenly will do. */
+#define PCERE_THREADS_PIECES "work in pieces, "
+
 /* And so, with a number behind it, where it goes one way with fewer threads than that, and another one with as many and more. */
 #define PCERE_THREADS_WAY "another way from "
 

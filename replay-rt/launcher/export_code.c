@@ -280,7 +280,7 @@ static enum pcere_status header_write(const struct export_work *work, struct pce
     if (turns)
         text_addf(&out, "#define THREADS_%s %" PRIu32 "    /* it goes another way from %" PRIu32 " threads on */\n", team < turns ? "MOST" : "LEAST",
                   team < turns ? turns - 1 : turns, turns);
-    else if (work->target->region->thread_sized)
+    else if (work->target->region->thread_sized && !store_region_pieces(work->target->region))
         text_addf(&out, "#define THREADS_MOST %" PRIu32 "               /* memory of the program has room for no more */\n", room > team ? room : team);
     if (store_region_is_exact(work->target->region))
         text_addf(&out, "#define THREADS_LEAST CAPTURE_THREADS   /* a barrier waits for as many, or the work is divided among them */\n");

@@ -140,19 +140,27 @@ for flags in -O0 -O2 -O3; do
     says "$flags: what anybody takes is right with fewer" 0
 done
 
-# As many pieces of work as there were threads: others find none. Not: several for each, the team's own, and functions for any number.
+# As many pieces of work as there were threads, or a few times as many: others share them unevenly, or find none. Not: many for each, the team's own, and functions for any number.
 for flags in -O0 -O2 -O3; do
     program pieces thread_pieces.c
     captured pieces --force --threads 2
     run "$PCERE" regions --json pieces.pcere
-    flagged="chunks_divided piece_for_each piece_for_each_asked piece_for_each_at_most piece_for_each_set share_for_each task_for_each taskloop_of_as_many"
+    flagged="chunks_divided eight_for_each four_chunks_for_each piece_for_each piece_for_each_asked piece_for_each_at_most piece_for_each_set share_for_each task_for_each taskloop_of_as_many three_tasks_for_each two_for_each"
     [ "$flags" != -O0 ] || { flagged=${flagged/piece_for_each_at_most /}; flagged=${flagged/piece_for_each_set /}; }          # no least of two there, but branches
     is "$flags: pieces, tasks and chunks for the threads from before the region are flagged, and each thread's share; nothing else" \
         "$(limited)" "$flagged"
     run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' '*task*' '*chunks_divided*' --threads 1
     says "$flags: fewer threads take several" 0
     run "$PCERE" replay --repeat 1 pieces.pcere '*piece_for_each*' --threads 4
-    says "$flags: more would find none" 1 err 'holds for at most 2 threads, since it uses work in as many pieces as there were threads before the region .omp_get_max_threads at thread_pieces.c:[0-9]*, shared out at'
+    says "$flags: more would find none" 1 err 'holds for 1 or 2 threads, since it uses work in pieces, 1 for each of the threads before the region .omp_get_max_threads at thread_pieces.c:[0-9]*, shared out at'
+    run "$PCERE" replay --repeat 1 pieces.pcere '*two_for_each*' --threads 3
+    says "$flags: three threads do not share four pieces" 1 err 'holds for 1, 2 or 4 threads'
+    run "$PCERE" replay --repeat 1 pieces.pcere '*two_for_each*' '*eight_for_each*' '*chunks_for_each*' --threads 4
+    says "$flags: four threads share four and eight" 0
+    run "$PCERE" replay --repeat 1 pieces.pcere '*three_tasks*' --threads 4
+    says "$flags: four threads do not share six tasks" 1 err 'holds for 1, 2, 3 or 6 threads, since it uses work in pieces, 3 for each of the threads'
+    run "$PCERE" verify pieces.pcere '*two_for_each*' '*three_tasks*' --threads 3,4
+    says "$flags: what they leave in memory is the same" 0
     run "$PCERE" replay --repeat 1 pieces.pcere '*share_for_each*' --threads 1
     says "$flags: each thread's share is one for as many" 1 err 'holds for exactly 2 threads'
 done

@@ -1,4 +1,4 @@
-/* thread_pieces.c - regions with as many pieces of work as there were threads before them, and such with work for any number. */
+/* thread_pieces.c - regions with a few pieces of work for each thread that there was before them, and such with work for any number. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -86,6 +86,49 @@ static void chunks_divided(void)
         data[i] += i % 7;
 }
 
+/* ---- for no more than twice as many, and three and eight times ---------------------------------------------------------------- */
+
+static void two_for_each(void)
+{
+    int pieces = 2 * omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic)
+    for (int t = 0; t < pieces; t++)
+        work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
+static struct { int width, pieces; } setting = {100, 1};
+
+__attribute__((noinline)) static void setting_read(void)
+{
+    setting.pieces = omp_get_max_threads() * 3;
+}
+
+static void three_tasks_for_each(void)
+{
+    setting_read();
+#pragma omp parallel
+#pragma omp single
+    for (int t = 0; t < setting.pieces; t++)
+#pragma omp task firstprivate(t)
+        work((long)N * t / setting.pieces, (long)N * (t + 1) / setting.pieces);
+}
+
+static void eight_for_each(void)
+{
+    int pieces = 8 * omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic)
+    for (int t = 0; t < pieces; t++)
+        work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
+static void four_chunks_for_each(void)
+{
+    int chunk = N / (4 * omp_get_max_threads());
+#pragma omp parallel for schedule(dynamic, chunk)
+    for (int i = 0; i < N; i++)
+        data[i] += i % 7;
+}
+
 /* ---- nor for fewer ---------------------------------------------------------------------------------------------------------- */
 
 static void share_for_each(void)
@@ -99,12 +142,31 @@ static void share_for_each(void)
 
 /* ---- for any number --------------------------------------------------------------------------------------------------------- */
 
-static void several_for_each(void)
+static void many_for_each(void)
 {
-    int pieces = 8 * omp_get_max_threads();
+    int pieces = 32 * omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic)
     for (int t = 0; t < pieces; t++)
         work((long)N * t / pieces, (long)N * (t + 1) / pieces);
+}
+
+/* By doubling, and by how much there is to do. */
+__attribute__((noinline)) static void enough_for_each(long count)
+{
+    long pieces = omp_get_max_threads();
+    while (pieces < count / 1000)
+        pieces *= 2;
+#pragma omp parallel for schedule(dynamic)
+    for (long t = 0; t < pieces; t++)
+        work(count * t / pieces, count * (t + 1) / pieces);
+}
+
+__attribute__((noinline)) static void one_or_four_for_each(long count)
+{
+    int pieces = count < 1000 ? omp_get_max_threads() : 4 * omp_get_max_threads();
+#pragma omp parallel for schedule(dynamic)
+    for (int t = 0; t < pieces; t++)
+        work(count * t / pieces, count * (t + 1) / pieces);
 }
 
 static void asked_inside(void)
@@ -158,7 +220,13 @@ int main(void)
         taskloop_of_as_many();
         chunks_divided();
         share_for_each();
-        several_for_each();
+        two_for_each();
+        three_tasks_for_each();
+        eight_for_each();
+        four_chunks_for_each();
+        many_for_each();
+        enough_for_each(N - step);
+        one_or_four_for_each(N - step);
         asked_inside();
         for_any_number(omp_get_max_threads(), 1);
         for_any_number(N, 0);

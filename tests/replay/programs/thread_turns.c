@@ -142,7 +142,7 @@ __attribute__((noinline)) static void many_pieces_at_most(long size)
 
 __attribute__((noinline)) static void many_tasks(void)
 {
-    int threads = omp_get_max_threads(), pieces = threads > 1 ? 4 * threads : 1;
+    int threads = omp_get_max_threads(), pieces = threads > 1 ? 16 * threads : 1;
 #pragma omp parallel
 #pragma omp single
     for (int k = 0; k < pieces; k++)
@@ -152,7 +152,7 @@ __attribute__((noinline)) static void many_tasks(void)
 
 __attribute__((noinline)) static void many_pieces_always(void)
 {
-    int pieces = 8 * omp_get_max_threads();
+    int pieces = 16 * omp_get_max_threads();
 #pragma omp parallel for schedule(dynamic, 1)
     for (int k = 0; k < pieces; k++)
         piece(k, pieces);
