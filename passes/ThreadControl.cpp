@@ -80,14 +80,18 @@ static const Instruction *keeper(const Value &V) {
   return Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : static_cast<const Instruction *>(dyn_cast<PHINode>(&V));
 }
 
-/// Multiplied by a constant, or a constant shifted.
-static const Value *grown(const Value &V) {
+const Value *multiplied(const Value &V, const ConstantInt *&By) {
   auto *I = dyn_cast<BinaryOperator>(&V);
   if (!I || (I->getOpcode() != Instruction::Shl && I->getOpcode() != Instruction::Mul))
     return nullptr;
-  if (isa<ConstantInt>(I->getOperand(1)))
-    return I->getOperand(0);
-  return isa<ConstantInt>(I->getOperand(0)) ? I->getOperand(1) : nullptr;
+  unsigned Constant = isa<ConstantInt>(I->getOperand(1)) ? 1 : 0;
+  By = dyn_cast<ConstantInt>(I->getOperand(Constant));
+  return By ? I->getOperand(1 - Constant) : nullptr;
+}
+
+static const Value *grown(const Value &V) {
+  const ConstantInt *By;
+  return multiplied(V, By);
 }
 
 /// What \p Kept is given, by the loop itself, or by anybody.

@@ -21,8 +21,6 @@ using namespace llvm;
 
 namespace pcere {
 
-using Implied = SmallVector<std::pair<const ICmpInst *, bool>, 4>; ///< comparisons, and how they came out
-
 /// What is known where \p Condition came out as \p Truth.
 static void addImplied(const Value &Condition, bool Truth, Implied &All, unsigned Depth = 0) {
   static constexpr unsigned DepthMost = 6;
@@ -47,8 +45,7 @@ static void addImplied(const Value &Condition, bool Truth, Implied &All, unsigne
   }
 }
 
-/// What has come out before \p Block is entered.
-static Implied impliedAt(const BasicBlock &Block, const DominatorTree &Tree) {
+Implied impliedAt(const BasicBlock &Block, const DominatorTree &Tree) {
   Implied All;
   for (auto *Node = Tree.getNode(const_cast<BasicBlock *>(&Block)); Node && Node->getIDom(); Node = Node->getIDom()) {
     const BasicBlock *Before = Node->getIDom()->getBlock();

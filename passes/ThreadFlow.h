@@ -13,6 +13,7 @@
 //   ThreadAnew.cpp    numbers that a region sets anew before it reads them
 //   ThreadArenas.cpp  memory that a program cuts from its own    ThreadTeams.cpp   teams of as many threads as were asked for
 //   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
+//   ThreadLevels.cpp  code for the inside of regions alone, or for their outside
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -69,8 +70,16 @@ bool eachThreadRuns(const llvm::Function &F);
 /// Of a construct that one thread runs, as a call of one of these \p Names tells it, and that has \p Inside: that call; or null.
 const llvm::Instruction *beginOfConstruct(const llvm::Instruction &Inside, const llvm::DominatorTree &Tree, std::initializer_list<llvm::StringRef> Names);
 
+/// What \p V is so many times \p By of, or by so many bits shifted (or such a constant by what it is), or null.
+const llvm::Value *multiplied(const llvm::Value &V, const llvm::ConstantInt *&By);
+
 /// The fewest threads, two or more, for which comparing them (\p Operand) comes out otherwise than for one; or 0. Of equality, with one.
 uint64_t turnsAt(const llvm::ICmpInst &Compare, unsigned Operand);
+
+using Implied = llvm::SmallVector<std::pair<const llvm::ICmpInst *, bool>, 4>; ///< comparisons, and how they came out
+
+/// What has come out before \p Block is entered.
+Implied impliedAt(const llvm::BasicBlock &Block, const llvm::DominatorTree &Tree);
 
 /// The C++ library's own, where it counts who waits.
 bool isInStandardWait(const llvm::Instruction &I);
@@ -168,6 +177,10 @@ private:
   void enterAlike();
   Functions targets(const llvm::CallBase &Call) const;
   const llvm::Function *callee(const llvm::CallBase &Call) const;  ///< null: also where it is one of several
+
+  // ThreadLevels.cpp
+  void findLevels();
+  bool isNeverRun(const llvm::BasicBlock &Block) const;       ///< by those who run the instance that is looked at
 
   // ThreadControl.cpp
   static bool takesMaximum(const llvm::Instruction &I);
@@ -315,6 +328,7 @@ private:
   std::vector<Seen> Unknown;                               ///< such calls, of which nobody knows what they enter
   llvm::DenseSet<std::pair<size_t, const llvm::Function *>> Entered; ///< by the first's place there
   Shapes Control;                                          ///< of functions in which a loop decides
+  llvm::DenseSet<const llvm::BasicBlock *> OutsideAlone, InsideAlone; ///< of regions
   llvm::DenseMap<const llvm::Function *, std::vector<Making>> Makings;
   uint64_t Walked = 0;                                     ///< instructions, by instances
   llvm::MapVector<unsigned, Way> Ways;                     ///< by region

@@ -111,14 +111,15 @@ void ThreadFlow::addTeamCopies(Copies &All) {
   followCopies(All, Next);
 }
 
-/// By what \p Factor the other operand is multiplied, which is the one that is returned; or null.
-static const Value *multiplied(const Instruction &I, uint64_t &Factor) {
-  auto *Right = dyn_cast<ConstantInt>(I.getOperand(1)), *Left = dyn_cast<ConstantInt>(I.getOperand(0));
-  auto *Number = Right ? Right : I.getOpcode() == Instruction::Mul ? Left : nullptr;
-  if (!Number || Number->getBitWidth() > 64 || Number->getZExtValue() > PiecesMost)
+/// What \p I is up to PiecesMost times \p Factor of, or null.
+static const Value *fewTimes(const Instruction &I, uint64_t &Factor) {
+  const ConstantInt *By;
+  const Value *Of = multiplied(I, By);
+  bool Shifts = I.getOpcode() == Instruction::Shl;
+  if (!Of || (Shifts && By == I.getOperand(0)) || By->getValue().ugt(PiecesMost))
     return nullptr;
-  Factor = I.getOpcode() == Instruction::Shl ? uint64_t(1) << Number->getZExtValue() : Number->getZExtValue();
-  return I.getOperand(Right ? 0 : 1);
+  Factor = Shifts ? uint64_t(1) << By->getZExtValue() : By->getZExtValue();
+  return Of;
 }
 
 /// Several pieces for each thread.
@@ -126,7 +127,7 @@ bool ThreadFlow::addProducts(Copies &All) {
   SetVector<unsigned> Next;
   for (auto [In, I] : Products) {
     uint64_t Factor = 0;
-    const Value *Count = multiplied(*I, Factor);
+    const Value *Count = fewTimes(*I, Factor);
     auto Slot = !Count || carriesNothing(Count) ? All.end() : All.find(find(nodeIn(In, plain(Count))));
     if (Slot == All.end())
       continue;

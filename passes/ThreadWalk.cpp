@@ -465,8 +465,10 @@ void ThreadFlow::initials() {
 void ThreadFlow::walkOn() {
   for (; Walk < Instances.size(); ++Walk) {
     Here = static_cast<unsigned>(Walk);
-    for (const Instruction &I : instructions(*Instances[Walk].F))
-      instruction(I);
+    for (const BasicBlock &Block : *Instances[Walk].F)
+      if (!isNeverRun(Block))
+        for (const Instruction &I : Block)
+          instruction(I);
   }
 }
 
@@ -479,6 +481,7 @@ void ThreadFlow::walk() {
     walkOn();
   };
   initials();
+  findLevels();
   for (const Function *F : Serial)
     if (!F->hasLocalLinkage() || F->hasAddressTaken())
       From(*F, 0);

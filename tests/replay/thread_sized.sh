@@ -165,6 +165,16 @@ for flags in -O0 -O2 -O3; do
     says "$flags: each thread's share is one for as many" 1 err 'holds for exactly 2 threads'
 done
 
+# Functions that have a region outside of all others alone: what they do inside of one, for a thread's own part, is not their region's.
+for flags in -O0 -O2; do
+    program levels thread_levels.c
+    captured levels --force --threads 2
+    run "$PCERE" regions --json levels.pcere
+    is "$flags: what only the inside of regions does is none of a region that is entered outside alone" "$(limited)" "at_any_level main"
+    run "$PCERE" verify --threads 1,4 levels.pcere '*by_*'
+    says "$flags: these have any number of threads" 0
+done
+
 # Room for the threads that a program decides on, by doubling, cases, the highest number or a set of processors. Not: grains that it chooses by how many there are, and steps of a tree.
 for flags in -O0 -O2 -O3; do
     program room thread_room.c
