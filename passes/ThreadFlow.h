@@ -237,6 +237,9 @@ private:
   // ThreadParts.cpp
   llvm::BitVector sharing(Shapes &Of);
   void findEqualParts();
+  void findOwnTurns();
+  void fill(unsigned N, const llvm::Instruction &At, const Facts &Bound);
+  void fillsOf(unsigned In, const llvm::Argument &Object, const llvm::Instruction &At, const Facts &Bound, unsigned Depth = 0);
   void fills(const llvm::Loop &L, const Facts &Bound);
   void deals(unsigned In, Shapes &Of);
   const Filled *filled(const llvm::Value &Address, unsigned &Class);

@@ -1,6 +1,7 @@
 //===- passes/ThreadParts.cpp - parts of the work, one for each thread, from before the region -------------------------------------===//
 //
 //   part = n / omp_get_max_threads()                            region: for (i = me * part; i < (me + 1) * part; i++)
+//   threads = omp_get_max_threads()                             region: for (i = me; i < n; i += threads)
 //   for (t = 0; t < threads; t++) low[t] = n * t / threads      region: for (i = low[me]; i < low[me + 1]; i++)
 //   for (t = 0; t < threads; t++) piece[t] = malloc(..)         region: piece[me][i] = ..
 //   for (i = 0; i < n; i++) list[i % threads].push_back(i)      region: for (i : list[me])
@@ -46,6 +47,51 @@ void ThreadFlow::findEqualParts() {
       const Facts *Number = known(nodeIn(In, Own)), *Of = known(nodeIn(In, Part));
       if (Number && Of && Number->Number && !Of->Number && Of->Divided.anyCommon(others(In)))
         flag(owners(Instances[In]), PCERE_THREADS_DIVISION "a thread count from before the region (" + asked(Of->DividedBy) + ", compared" + place(I) + ")");
+    }
+}
+
+/// By what a loop's counter grows that \p V is, as it was or as it becomes, in a register or a variable; or null.
+static const Value *stepOf(const Value *V) {
+  auto Added = [](const Value *Next, function_ref<bool(const Value *)> IsCounter) -> const Value * {
+    auto *Sum = dyn_cast<BinaryOperator>(Next);
+    if (!Sum || Sum->getOpcode() != Instruction::Add)
+      return nullptr;
+    return IsCounter(Sum->getOperand(0)) ? Sum->getOperand(1) : IsCounter(Sum->getOperand(1)) ? Sum->getOperand(0) : nullptr;
+  };
+  V = withoutCasts(V);
+  if (auto *Load = dyn_cast<LoadInst>(V)) {
+    auto *Counter = dyn_cast<AllocaInst>(Load->getPointerOperand());
+    for (const User *U : Counter ? Counter->users() : V->users())
+      if (auto *Store = dyn_cast<StoreInst>(U); Store && Counter && Store->getPointerOperand() == Counter)
+        if (const Value *Step = Added(Store->getValueOperand(), [&](const Value *Before) { return isa<LoadInst>(Before) && cast<LoadInst>(Before)->getPointerOperand() == Counter; }))
+          return Step;
+    return nullptr;
+  }
+  auto StepOfPhi = [&](const Value *Before) {
+    auto *Phi = dyn_cast<PHINode>(Before);
+    for (const Value *Next : Phi ? SmallVector<const Value *, 4>(Phi->incoming_values()) : SmallVector<const Value *, 4>())
+      if (const Value *Step = Added(withoutCasts(Next), [&](const Value *Other) { return withoutCasts(Other) == Phi; }))
+        return Step;
+    return static_cast<const Value *>(nullptr);
+  };
+  if (const Value *Step = StepOfPhi(V))
+    return Step;
+  return Added(V, [&](const Value *Before) { return StepOfPhi(Before) != nullptr; });
+}
+
+/// Loops of which each thread goes through its own turns, every so many, or up to where its part ends, whatever they do there.
+void ThreadFlow::findOwnTurns() {
+  Purposes Purpose(Control);
+  for (auto [In, I] : InRegions)
+    for (const Use &U : I->operands()) {
+      const Facts *Number = carriesNothing(U) ? nullptr : known(nodeIn(In, U));
+      if (!Number || !Number->Number)
+        continue;
+      const Value *Step = Number->Count.anyCommon(others(In)) ? stepOf(U) : nullptr;
+      const Facts *By = Step && !carriesNothing(Step) ? known(nodeIn(In, Step)) : nullptr;
+      bool Steps = By && !By->Number && By->Count.anyCommon(others(In)), Divides = Number->Part.anyCommon(others(In));
+      if ((Steps || Divides) && Purpose.endsLoop(*I))
+        flag(owners(Instances[In]), PCERE_THREADS_DIVISION "a thread count from before the region (" + asked(Steps ? By->Asked : Number->DividedBy) + ")");
     }
 }
 
@@ -111,12 +157,47 @@ static bool isArrayOfScalars(const Value &V) {
   return Of && Of->isSingleValueType() && !Of->isVectorTy();
 }
 
+void ThreadFlow::fill(unsigned N, const Instruction &At, const Facts &Bound) {
+  Filled &F = Fills[find(N)];
+  F.By.resize(older() + 1);
+  F.By |= owners(Instances[Here]);
+  F.Turns = true;
+  if (!F.At)
+    F.At = &At, F.Asked = Bound.Asked;
+}
+
+/// Pointers that the function of \p In, or one that it calls, sets in what its parameter \p Object points to: a container's, that it makes larger.
+void ThreadFlow::fillsOf(unsigned In, const Argument &Object, const Instruction &At, const Facts &Bound, unsigned Depth) {
+  static constexpr unsigned DepthMost = 5;
+  auto IsOf = [&](const Value &Address) { return alongIndices(Address, [](const Value &) { return false; }).first == &Object; };
+  for (const Instruction &I : instructions(*Instances[In].F)) {
+    if (auto *Store = dyn_cast<StoreInst>(&I); Store && Store->getValueOperand()->getType()->isPointerTy() && !isa<Constant>(Store->getValueOperand())) {
+      unsigned N = IsOf(*Store->getPointerOperand()) ? find(nodeIn(In, Store->getPointerOperand())) : 0;
+      if (N && !isWide(N))
+        fill(N, At, Bound);
+    }
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (!Call || Depth == DepthMost)
+      continue;
+    for (const Function *Callee : targets(*Call))
+      for (unsigned A = 0; A < Call->arg_size() && A < Callee->arg_size() && !Callee->isDeclaration() && Callee != Instances[In].F; ++A)
+        if (Call->getArgOperand(A)->getType()->isPointerTy() && IsOf(*Call->getArgOperand(A)))
+          for (unsigned Other : calledFrom(In, *Callee, *Call))
+            fillsOf(Other, *Callee->getArg(A), At, Bound, Depth + 1);
+  }
+}
+
 /// Constants are what memory beyond the last part has as well, as a rule.
 void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
   for (const BasicBlock *Inside : L.blocks())
     for (const Instruction &I : *Inside) {
       auto *Store = dyn_cast<StoreInst>(&I);
       auto *Call = dyn_cast<CallBase>(&I);
+      for (const Function *Callee : Call ? targets(*Call) : Functions())
+        for (unsigned A = 0; A < Call->arg_size() && A < Callee->arg_size() && !Callee->isDeclaration(); ++A)
+          if (const Value *Given = Call->getArgOperand(A); Given->getType()->isPointerTy() && alongIndices(*Given, [&](const Value &Index) { return followsTurns(L, Index); }).second)
+            for (unsigned In : calledFrom(Here, *Callee, *Call))
+              fillsOf(In, *Callee->getArg(A), I, Bound);
       const Value *To = Store && !isa<Constant>(Store->getValueOperand()) ? Store->getPointerOperand() : Call && likelyName(*Call) == "posix_memalign" ? Call->getArgOperand(0) : nullptr;
       if (!To || carriesNothing(To))
         continue;
@@ -126,14 +207,8 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
       SmallVector<unsigned, 2> Classes{find(node(To))};
       if (isArrayOfScalars(*Object))
         Classes.push_back(find(node(Object)));
-      for (unsigned N : Classes) {
-        Filled &F = Fills[N];
-        F.By.resize(older() + 1);
-        F.By |= owners(Instances[Here]);
-        F.Turns = true;
-        if (!F.At)
-          F.At = &I, F.Asked = Bound.Asked;
-      }
+      for (unsigned N : Classes)
+        fill(N, I, Bound);
     }
 }
 

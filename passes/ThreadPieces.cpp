@@ -279,10 +279,18 @@ ThreadFlow::Cut ThreadFlow::cutOfShared(const Seen &At, const Copies &Counts, co
   return !Found.Times && Chunk ? cutBy(At, Chunk, Parts) : Found;
 }
 
+/// What a loop that was unrolled goes through, in whole rounds, or what these leave.
+static const Value *unrolled(const Value *V) {
+  auto *And = dyn_cast<BinaryOperator>(V);
+  auto *Mask = And && And->getOpcode() == Instruction::And ? dyn_cast<ConstantInt>(And->getOperand(1)) : nullptr;
+  return Mask && (leavesWholeRounds(Mask->getValue()) || Mask->getValue().isMask()) ? And->getOperand(0) : V;
+}
+
 ThreadFlow::Cut ThreadFlow::cutOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts) {
   Purposes Purpose(Control);
   Cut Found;
-  for (const Use &U : At.I->operands()) {
+  for (const Value *Operand : At.I->operand_values()) {
+    const Value *U = unrolled(plain(Operand));
     const Copy *Count = copyFromBefore(Counts, At.In, U), *Part = copyFromBefore(Parts, At.In, U);
     if (Found.Times || (!Count && !Part) || !Purpose.endsLoop(*At.I))
       continue;

@@ -39,8 +39,7 @@ void Purposes::followCall(const CallBase &Call, const Use &U) {
     Same.insert(Callee->getArg(Call.getArgOperandNo(&U)));
 }
 
-/// Of a loop that was unrolled or vectorised: all bits but a few at the low end.
-static bool leavesWholeRounds(const APInt &Mask) {
+bool leavesWholeRounds(const APInt &Mask) {
   static constexpr unsigned LowMost = 8, KeptLeast = 16;
   unsigned Low = 0, Kept = 0;
   return Mask.isShiftedMask(Low, Kept) && Low <= LowMost && Kept >= KeptLeast;

@@ -31,6 +31,9 @@ private:
   llvm::DenseMap<const llvm::Function *, std::unique_ptr<Shape>> All;
 };
 
+/// Of a loop that was unrolled or vectorised: all bits but a few at the low end.
+bool leavesWholeRounds(const llvm::APInt &Mask);
+
 /// What numbers are for.
 class Purposes {
 public:

@@ -233,6 +233,7 @@ void ThreadFlow::findReasons() {
       flag(Own, Reason);
   }
   findEqualParts();
+  findOwnTurns();
   findParts(Of);
 }
 

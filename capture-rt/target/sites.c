@@ -55,6 +55,8 @@ static uint32_t region_find_or_add(struct capture_log *log, const struct pcere_s
     for (uint32_t i = 0; i < count; i++)
         if (!log->regions[i].plain && log->regions[i].name_hash == hash && strncmp(log->regions[i].name, name, CAPTURE_NAME_BYTES - 1) == 0) {
             log->regions[i].site_flags |= site->flags;
+            if (!log->regions[i].thread_sized[0]) /* another unit's of that name, and what it says holds for both */
+                text_copy(log->regions[i].thread_sized, site->thread_sized, sizeof log->regions[i].thread_sized);
             return i;
         }
     if (count >= CAPTURE_REGIONS_MAX) {

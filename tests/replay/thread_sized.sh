@@ -46,7 +46,7 @@ for flags in -O0 -O2 -O3; do
     program parts thread_parts.c
     captured parts --force --threads 2
     run "$PCERE" regions --json parts.pcere
-    exact="by_a_table by_parts_that_were_made by_remainders from_one_to_the_next in_turn"
+    exact="by_a_table by_parts_that_were_made by_remainders from_one_to_the_next in_turn sum_in_turn sum_of_a_part sum_of_draws"
     most="divided_scratch parts_for_any_team pointers_of_a_table"
     [ "$flags" != -O0 ] || exact=${exact/by_parts_that_were_made /} most="by_parts_that_were_made $most" # one is copied whole there
     named() { json "[.regions[] | select(.thread_sized | . and (test(\"^a division of the work by \") == $1)) | .function] | sort | join(\" \")"; }
@@ -63,6 +63,16 @@ for flags in -O0 -O2 -O3; do
     says "$flags: what takes any part runs with fewer, and is right" 0
     run "$PCERE" replay --repeat 1 --threads 1,4 parts.pcere draws helps_others sets_its_own sums_that_begin_with_zero
     says "$flags: so do what draws numbers, helps others, sets its own part, or adds up" 0
+done
+
+# Containers in an array for all threads that there may be, of which as many as there are have something.
+for flags in -O2 -O3; do
+    program containers thread_containers.cpp
+    captured containers --force --threads 2
+    run "$PCERE" regions --json containers.pcere
+    is "$flags: containers that a loop over the threads makes larger are flagged, and nothing else" "$(limited)" "vectors_of_a_c_array vectors_of_an_array what_is_owned"
+    run "$PCERE" replay --repeat 1 --threads 1,4 containers.pcere for_all_there_may_be made_by_each
+    says "$flags: the others have any number of threads" 0
 done
 
 # Memory that a program cuts from a larger piece of its own, for as many threads as there were. Not: an arena that knows of no threads.

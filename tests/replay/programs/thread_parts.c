@@ -49,6 +49,78 @@ static void in_turn(void)
         data[i] += 1;
 }
 
+/* These only compute. */
+__attribute__((noinline)) static double value(int i)
+{
+    return (double)(i * 7 % 11);
+}
+
+static double sum_in_turn(void)
+{
+    double sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    for (int i = omp_get_thread_num(); i < N; i += count_of_threads)
+        sum += value(i);
+    return sum;
+}
+
+static double sum_of_a_part(int threads)
+{
+    double sum = 0;
+    int part = (N + threads - 1) / threads;
+#pragma omp parallel reduction(+ : sum)
+    {
+        int first = omp_get_thread_num() * part, last = first + part < N ? first + part : N;
+        for (int i = first; i < last; i++)
+            sum += value(i);
+    }
+    return sum;
+}
+
+static double sum_of_draws(int draws, int threads)
+{
+    int own = draws / threads;
+    long found = 0;
+#pragma omp parallel reduction(+ : found)
+    {
+        unsigned seed = 7u + (unsigned)omp_get_thread_num();
+        for (int i = 0; i < own; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            found += seed >> 31;
+        }
+    }
+    return (double)found;
+}
+
+static double sum_by_the_team(void)
+{
+    double sum = 0;
+#pragma omp parallel reduction(+ : sum)
+    {
+        int team = omp_get_num_threads(), me = omp_get_thread_num(), last = (int)((long)N * (me + 1) / team);
+        for (int i = me; i < N; i += team)
+            sum += value(i);
+        for (int i = (int)((long)N * me / team); i < last; i++)
+            sum += value(i);
+    }
+    return sum / 2;
+}
+
+/* From one on, as many as there are: each sees all. */
+static double sum_of_all(void)
+{
+    double sum = 0;
+#pragma omp parallel reduction(max : sum)
+    {
+        double own = 0;
+        for (int k = omp_get_thread_num(), last = k + count_of_threads; k < last; k++)
+            for (int i = low[k % count_of_threads]; i < high[k % count_of_threads]; i++)
+                own += value(i);
+        sum = own;
+    }
+    return sum;
+}
+
 static void by_remainders(void)
 {
 #pragma omp parallel
@@ -168,6 +240,9 @@ int main(void)
         sets_its_own();
     }
     helps_others();
+    double once = sum_by_the_team(), drawn = sum_of_draws(N, threads);
+    if (sum_in_turn() != once || sum_of_a_part(threads) != once || sum_of_all() != once || drawn < 1 || drawn >= N)
+        return 1;
     for (int i = 0; i < N; i++)
         sum += data[i];
     wanted = 13.0 * N;
