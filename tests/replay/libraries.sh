@@ -79,6 +79,36 @@ is "its region is captured, and the one without the plugin listed" "$(jq -r '[.r
     "alone@alone.c:7 captured, alone_plain@alone_plain.c skipped"
 run "$PCERE" verify loads.pcere; says "and memory after it is identical" 0 out 'alone@alone.c.*identical'
 
+# The runtime begins with whatever is called first, before any region: where its blocks lie then is none of the program's memory.
+for first in 'num_threads(threads)' 'proc_bind(close)' 'if(threads > 0)' ''; do
+    cat >begins.c <<END
+#include <omp.h>
+double begins(double *values, int threads);
+double begins(double *values, int threads) {
+    double sum = ${first:+0 *} $([ -n "$first" ] && echo threads || echo 'omp_get_max_threads() / 64');
+    #pragma omp parallel for $first
+    for (int i = 0; i < 100000; i++) values[i] += i % 7;
+    return sum + values[6];
+}
+END
+    cat >loads_begins.c <<'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    double sum = 0, (*work)(double *, int), *values = calloc(100000, sizeof *values);
+    void *library = dlopen("lib/libbegins.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library || !(*(void **)&work = dlsym(library, "begins"))) { puts(dlerror()); return 1; }
+    for (int i = 0; i < 4; i++) sum += work(values, 2);
+    printf("%.0f\n", sum);
+    return 0;
+}
+END
+    "$CLANG" -O2 -g -fPIC -shared -fopenmp "$pass" begins.c "-Wl,-rpath,$runtime" -o lib/libbegins.so && "$CLANG" -O2 -g loads_begins.c -o loads_begins || { echo "NOT OK: the programs do not build"; exit 1; }
+    run "$PCERE" capture --force --all-classes --threads 2 ./loads_begins; says "a runtime begins with ${first:-a question}" 0 out '^60$'
+    run "$PCERE" verify loads_begins.pcere; says "${first:-a question}: memory after the region is identical" 0 out 'begins@begins.c.*identical'
+done
+
 is "the library is an image of the store" "$(jq -r '.images[] | "\(.library) \(.global)"' uses.pcere/manifest.json)" "libpart.so true"
 run "$PCERE" verify uses.pcere; says "memory after the library's region is identical" 0 out 'part_sum@part.c.*identical'
 run "$PCERE" replay uses.pcere --threads 1,2 --repeat 2 --flags "-O1"; says "other flags rebuild the library's units" 0 out 'part_sum@part.c'
