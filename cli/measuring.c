@@ -87,7 +87,13 @@ enum pcere_status cli_program_judge(struct cli *cli, int status, struct pcere_er
 
 enum pcere_status cli_program_judge_again(struct cli *cli, int status, struct pcere_error *error)
 {
-    return WIFEXITED(status) && status == store_manifest(cli->store)->program_status ? PCERE_OK : cli_program_judge(cli, status, error);
+    if (WIFEXITED(status) && status == store_manifest(cli->store)->program_status)
+        return PCERE_OK;
+    enum pcere_status judged = cli_program_judge(cli, status, error);
+    if (judged && error && !error->hint[0] && WIFEXITED(status))
+        snprintf(error->hint, sizeof error->hint, "it got the capture's arguments, directory and settings of OpenMP; other environment variables and standard input are this shell's, and "
+                                                  "have to be as they were then");
+    return judged;
 }
 
 void cli_program_add(struct cli *cli, int status, struct pcere_error *error)

@@ -24,6 +24,7 @@ static void progress_clear(struct cli *cli)
 
 void cli_error_print(const struct cli *cli, const struct pcere_error *error)
 {
+    fflush(stdout);             /* both may go to one file, in this order */
     if (cli->progress_shown)
         fputs("\r\033[K", stderr);
     if (cli->verb)
@@ -60,6 +61,7 @@ void cli_note(struct cli *cli, const char *format, ...)
     if (length < 0)
         return;
     if (!is_told(note)) {
+        fflush(stdout);
         progress_clear(cli);
         fprintf(stderr, "pcere %s: %s\n", cli->verb->name, note);
     }

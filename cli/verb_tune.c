@@ -58,6 +58,18 @@ static enum pcere_status list_parse(const char *option, const char *words, struc
     return PCERE_OK;
 }
 
+/* Without "-O2", where that is the level. */
+static void level_leave(struct list *flags, int level)
+{
+    char word[sizeof "-O" + 3 * sizeof level];
+    uint32_t kept = 1;
+    snprintf(word, sizeof word, "-O%d", level);
+    for (size_t i = 1; i < flags->count; i++)
+        if (strcmp(flags->items[i], word) != 0)
+            flags->items[kept++] = flags->items[i];
+    flags->count = kept;
+}
+
 /* Powers of two up to the processors, and these. */
 static size_t threads_usual(uint32_t *threads)
 {
@@ -71,9 +83,41 @@ static size_t threads_usual(uint32_t *threads)
 
 static const char flags_usual[] = "-O2; -O3; -O3 -march=native; -O3 -march=native -mprefer-vector-width=512; -O3 -march=native -funroll-loops";
 
+enum { LEVEL_UNKNOWN = -1, LEVEL_DIFFERS = -2 };
+
 /* What the program has loops for: some that may ask for a schedule, or are shared out otherwise; and does it set that itself? Codelets run with the schedule that is tried
- * all the same. */
-struct program { bool asks_for_schedules, sets_schedule; };
+ * all the same. And the level that all its units, and those of its libraries, were compiled with: trying that would try what is there. */
+struct program { bool asks_for_schedules, sets_schedule; int level; };
+
+static void level_note(struct program *program, const struct elf_file *elf)
+{
+    const struct elf_unit *units;
+    size_t count = elf_file_units(elf, &units);
+    for (size_t i = 0; i < count; i++) {
+        int level = units[i].header.optimisation < PCERE_OPT_SIZE ? (int)units[i].header.optimisation : LEVEL_DIFFERS;
+        program->level = program->level == LEVEL_UNKNOWN || program->level == level ? level : LEVEL_DIFFERS;
+    }
+}
+
+static enum pcere_status library_look(struct cli *cli, const struct store_image *image, struct program *program, struct pcere_error *error)
+{
+    char *name = NULL, *path;
+    struct elf_file *elf;
+    if (!image->library)
+        return PCERE_OK;
+    if (asprintf(&name, "libraries/%s", image->library) < 0)
+        return pcere_fail_memory(error, "the program's libraries");
+    enum pcere_status status = store_file(cli->store, name, &path, error);
+    free(name);
+    if (status)
+        return status;
+    if (elf_file_open(path, &elf, NULL) == PCERE_OK) {
+        level_note(program, elf);
+        elf_file_close(elf);
+    }
+    free(path);
+    return PCERE_OK;
+}
 
 static enum pcere_status program_look(struct cli *cli, struct program *ret_program, struct pcere_error *error)
 {
@@ -85,10 +129,14 @@ static enum pcere_status program_look(struct cli *cli, struct program *ret_progr
     if (elf_file_open(path, &elf, NULL) == PCERE_OK) {
         ret_program->asks_for_schedules = elf_file_imports(elf, "__kmpc_dispatch_init_");
         ret_program->sets_schedule = elf_file_imports(elf, "omp_set_schedule");
+        level_note(ret_program, elf);
         elf_file_close(elf);
     }
     free(path);
-    return PCERE_OK;
+    const struct store_manifest *manifest = store_manifest(cli->store);
+    for (size_t i = 0; i < manifest->image_count && !status; i++)
+        status = library_look(cli, &manifest->images[i], ret_program, error);
+    return status;
 }
 
 struct tuner {
@@ -112,6 +160,8 @@ static enum pcere_status space_fill(struct tuner *tuner, const struct tune_words
     for (size_t i = 0; i < words->threads.count; i++)
         tuner->threads[i] = words->threads.counts[i];
     enum pcere_status status = list_parse("--flags", words->flags ? words->flags : flags_usual, &tuner->flags, error);
+    if (status == PCERE_OK && !words->flags)
+        level_leave(&tuner->flags, program->level);
     if (status == PCERE_OK)
         status = list_parse("--schedules", schedules, &tuner->schedules, error);
     if (status == PCERE_OK)
@@ -520,7 +570,7 @@ static enum pcere_status tuner_prepare(struct tuner *tuner, const struct tune_wo
     search->seed = words->seed ? words->seed : 1;
     search->budget_ns = BUDGET_NS;
     enum pcere_status status = words->budget ? units_parse_time("--budget", words->budget, &search->budget_ns, error) : PCERE_OK;
-    struct program program = {0};
+    struct program program = {.level = LEVEL_UNKNOWN};
     if (status == PCERE_OK)
         status = program_look(cli, &program, error);
     if (status == PCERE_OK)

@@ -389,7 +389,7 @@ const struct cli_verb cli_verb_verify = {
         "not. Where there are several threads each codelet runs "
         "twice, and up to three times more if it then seems wrong: what differs from one run to the next is told apart from what is wrong.\n\n"
         "What a program computes may depend on the number of threads. With --in-vivo the program itself runs again with each number of threads, in the "
-        "directory and environment of its capture, twice and without output, the same invocations are captured there, and the codelets are held against these, from the memory "
+        "directory and OpenMP environment of its capture (other variables and standard input are this shell's), twice and without output, the same invocations are captured there, and the codelets are held against these, from the memory "
         "before to the memory after. So is a store that was captured with --threads N, at N threads, without that.\n\n"
         "Differences are listed by variable where the program has debug information (-g), otherwise by symbol or kind of memory.\n\n"
         "Exit status 1 means that memory differs by more than the bound, or that something could not be compared. Interrupted (ctrl-C, SIGTERM), it ends what runs, shows what was compared "

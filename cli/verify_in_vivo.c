@@ -139,7 +139,8 @@ static void result_without(struct verify_result *result, const struct in_vivo_st
     const char *reason = reason_find(place, asked);
     *result = (struct verify_result){.target = asked, .threads = threads};
     if (!store_manifest_invocations(store_manifest(place->store))) {
-        pcere_fail(&result->error, PCERE_NO, 0, MEASURE_ELSE_HINT, "with %u thread%s the program entered none of its parallel regions: it did something else than when it was captured", threads,
+        pcere_fail(&result->error, PCERE_NO, 0, MEASURE_ELSE_HINT ", unless it has other ways for that number of threads",
+                   "with %u thread%s the program entered none of its parallel regions: it did something else than when it was captured", threads,
                    threads == 1 ? "" : "s");
         return;
     }

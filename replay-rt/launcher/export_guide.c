@@ -195,7 +195,10 @@ static void origin_add(const struct export_work *work, struct text *out)
         text_add(out, " ");
         plain_add(out, *argument);
     }
-    text_addf(out, "`, built by %s, captured with OMP_NUM_THREADS=%u.\n", manifest->compiler, manifest->threads);
+    text_add(out, "`, ");
+    if (manifest->compiler && *manifest->compiler) /* one that was not compiled with the plugin does not tell */
+        text_addf(out, "built by %s, ", manifest->compiler);
+    text_addf(out, "captured with OMP_NUM_THREADS=%u.\n", manifest->threads);
     for (size_t i = 0; i < work->report.unit_count; i++) {
         text_addf(out, "* `%s` is `", work->report.units[i].file);
         plain_add(out, work->report.units[i].source);

@@ -127,6 +127,28 @@ status=0; "$PCERE" verify --in-vivo --threads 1 asks.pcere >.out 2>.err </dev/nu
 says "so says verify" 1 out 'entered none of its parallel regions: it did something else' err 'standard input'
 with_words "$PCERE" predict --measure --repeat 1 --threads 1 asks.pcere; says "with it they are" 0
 
+# One that asks its environment has the shell's.
+compile named <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static double a[1 << 16];
+int main(void)
+{
+    if (!getenv("TURNS"))
+        return 2;
+    for (int turn = 0; turn < atoi(getenv("TURNS")); turn++) {
+#pragma omp parallel for
+        for (int i = 0; i < 1 << 16; i++)
+            a[i] += i % 7;
+    }
+    printf("%g\n", a[77]);
+    return 0;
+}
+C
+TURNS=3 run "$PCERE" capture -q ./named; says "a program that asks its environment is captured" 0
+run "$PCERE" verify --in-vivo --threads 1 named.pcere; says "without the variable it fails, and what it was given is said" 1 err "exited with status 2" err "hint: .*other environment variables and standard input are this shell's"
+run "$PCERE" predict --measure --repeat 1 --threads 1 named.pcere; says "so says predict" 1 err "exited with status 2" err 'hint: .*other environment variables'
+
 # A program that ends with another status than 0 by itself does so again.
 compile ends <<'C'
 #include <stdlib.h>

@@ -184,6 +184,8 @@ says "a region that weighs nothing is tuned by its name" 0
 is "and nothing of it is known before" "$(json '[.known, .measured >= 2] | tojson')" "[0,true]"
 is "each time was measured" "$(json '[.regions[0].trials[] | .flags // "as it is"] | join(" ")')" "as it is -O2"
 is "by replays, which the store has" "$(jq -rs '[.[] | select(.kind == "replay" and (.region | test("light.c:8"))) | .flags // ""] | unique | length' light.pcere/samples.jsonl)" 2
+run "$PCERE" tune light.c:8 --threads 1 --budget 1ms --json
+is "the level that the program was compiled with is not tried again" "$(json '.known + .measured + .not_tried')" 5
 cd ..
 # Killed in the midst of it, it goes on with what it had: samples are lines that are there or not, and a build that was not finished is made again.
 run "$PCERE" capture --one-run -o killed.pcere ./work
