@@ -147,6 +147,7 @@ int main(void)
 C
 TURNS=3 run "$PCERE" capture -q ./named; says "a program that asks its environment is captured" 0
 run "$PCERE" verify --in-vivo --threads 1 named.pcere; says "without the variable it fails, and what it was given is said" 1 err "exited with status 2" err "hint: .*other environment variables and standard input are this shell's"
+run "$PCERE" replay -q --threads 1 named.pcere; says "it is replayed" 0
 run "$PCERE" predict --measure --repeat 1 --threads 1 named.pcere; says "so says predict" 1 err "exited with status 2" err 'hint: .*other environment variables'
 
 # A program that ends with another status than 0 by itself does so again.
