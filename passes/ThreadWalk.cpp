@@ -375,6 +375,16 @@ static bool isFromConstant(const Instruction &I) {
   return From && !From->isZero() && !From->isMinusOne();
 }
 
+/// Floating-point numbers in tables are what the program computes with. One of them may be a count, but those that become sizes and indices stand in variables, and members, of their own.
+static bool isOfTable(const StoreInst &Store) {
+  if (!Store.getValueOperand()->getType()->isFloatingPointTy())
+    return false;
+  if (auto *Element = dyn_cast<GEPOperator>(Store.getPointerOperand()))
+    return !Element->hasAllConstantIndices();
+  auto *Read = dyn_cast<LoadInst>(Store.getPointerOperand());
+  return Read && !isa<AllocaInst>(Read->getPointerOperand());
+}
+
 void ThreadFlow::instruction(const Instruction &I) {
   if (countsThreads(I))
     Sources.push_back({Here, &I});
@@ -400,7 +410,7 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
     if (isa<AllocaInst>(Store->getPointerOperand()) && isOtherNumber(Store->getValueOperand()))
       GivenConstants.insert(content(node(Store->getPointerOperand())));
-    if (!carriesNothing(Store->getPointerOperand()))
+    if (!carriesNothing(Store->getPointerOperand()) && !isOfTable(*Store))
       flow(storedPointer(*Store), content(node(Store->getPointerOperand())), true, true);
     for (auto [Memory, Bytes] : cutFromArena(*Store))
       if (!carriesNothing(Bytes))
@@ -444,7 +454,7 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !isFromConstant(I) && !partition(I)) {
     if (isa<TruncInst>(I) && I.getType()->isIntegerTy(1) && (Instances[Here].Owner || Apart == ByFunction))
       Truths.push_back({Here, &I});
-    bool Copy = isa<CastInst>(I) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
+    bool Copy = (isa<CastInst>(I) && I.getType()->isFloatingPointTy() == I.getOperand(0)->getType()->isFloatingPointTy()) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
     for (const Use &U : I.operands())
       if (!(isa<SelectInst>(I) && U.getOperandNo() == 0))
         flow(U, node(&I), I.getType()->isPointerTy(), Copy);

@@ -75,6 +75,14 @@ for flags in -O2 -O3; do
     says "$flags: the others have any number of threads" 0
 done
 
+# A count among a table's floating-point numbers is one of those that a program computes with; shares that are divided as such numbers are shares.
+for flags in -O0 -O2 -O3; do
+    program tables thread_tables.cpp
+    captured tables --force --threads 2
+    run "$PCERE" regions --json tables.pcere
+    is "$flags: a table that has a count is none of the threads', and divided numbers are" "$(limited)" "by_a_kept_share by_a_rounded_share"
+done
+
 # Memory that a program cuts from a larger piece of its own, for as many threads as there were. Not: an arena that knows of no threads.
 for flags in -O0 -O2 -O3; do
     program arenas thread_arenas.c
