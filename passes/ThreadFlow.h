@@ -268,14 +268,16 @@ private:
   void addTeamCopies(Copies &All);
   /// How many pieces of work a region has for each thread of before it, 0: that was not found; or, each thread the same.
   struct Cut { uint64_t Times = 0; std::string Where; bool EachTheSame = false; };
-  bool addProducts(Copies &All);
+  bool addProducts(Copies &All, uint64_t Most);
   bool addMinima(Copies &All);
   Copies countsAndMinima();
-  Copies countsOfPieces(const Copies &Counts);
+  Copies countsOfPieces(const Copies &Counts, uint64_t Most);
   bool isAlways(const Copies &Of, unsigned In, const llvm::Value *V);
   Copies copiesOfParts(const Copies &Counts);
   Cut cutBy(const Seen &At, const llvm::Value *Number, const Copies &Of);
-  Cut cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts);
+  uint64_t elementsOf(unsigned N, uint64_t Bytes, const Copies &Sizes);
+  Cut cutByContainer(const Seen &At, const llvm::Value *End, const Copies &Sizes);
+  Cut cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts, const Copies &Sizes);
   Cut cutOfLoop(const Seen &At, const Copies &Counts, const Copies &Parts);
   void findChosenPieces(const Copies &Counts);
   void findPieces();

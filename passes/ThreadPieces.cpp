@@ -16,12 +16,15 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
 namespace pcere {
 
 static constexpr uint64_t PiecesMost = 8; ///< for each thread: of more, numbers of threads that do not share them evenly are off by less than an eighth, up to as many as there were
+
+static constexpr uint64_t SizesMost = 1 << 20; ///< bytes for each thread
 
 /// Of a worksharing loop: where its last iteration stands, or its number; its chunk; or null.
 static std::pair<const Value *, const Value *> sharedLoop(const CallBase &Call) {
@@ -111,28 +114,28 @@ void ThreadFlow::addTeamCopies(Copies &All) {
   followCopies(All, Next);
 }
 
-/// What \p I is up to PiecesMost times \p Factor of, or null.
-static const Value *fewTimes(const Instruction &I, uint64_t &Factor) {
+/// What \p I is up to \p Most times, \p Factor times, of, or null.
+static const Value *fewTimes(const Instruction &I, uint64_t Most, uint64_t &Factor) {
   const ConstantInt *By;
   const Value *Of = multiplied(I, By);
   bool Shifts = I.getOpcode() == Instruction::Shl;
-  if (!Of || (Shifts && By == I.getOperand(0)) || By->getValue().ugt(PiecesMost))
+  if (!Of || (Shifts && (By == I.getOperand(0) || By->getValue().ugt(32))) || By->getValue().ugt(Most))
     return nullptr;
   Factor = Shifts ? uint64_t(1) << By->getZExtValue() : By->getZExtValue();
-  return Of;
+  return Factor <= Most ? Of : nullptr;
 }
 
-/// Several pieces for each thread.
-bool ThreadFlow::addProducts(Copies &All) {
+/// Several pieces for each thread, up to \p Most.
+bool ThreadFlow::addProducts(Copies &All, uint64_t Most) {
   SetVector<unsigned> Next;
   for (auto [In, I] : Products) {
     uint64_t Factor = 0;
-    const Value *Count = fewTimes(*I, Factor);
+    const Value *Count = fewTimes(*I, Most, Factor);
     auto Slot = !Count || carriesNothing(Count) ? All.end() : All.find(find(nodeIn(In, plain(Count))));
     if (Slot == All.end())
       continue;
     Copy Of = Slot->second;
-    Of.Times = Of.Times * Factor > PiecesMost ? 0 : Of.Times * Factor;
+    Of.Times = Of.Times * Factor > Most ? 0 : Of.Times * Factor;
     addCopy(All, Next, find(nodeIn(In, I)), Of);
   }
   bool New = !Next.empty();
@@ -170,9 +173,9 @@ ThreadFlow::Copies ThreadFlow::countsAndMinima() {
 }
 
 /// With these, their products with small constants, and the least of those and something else.
-ThreadFlow::Copies ThreadFlow::countsOfPieces(const Copies &Counts) {
+ThreadFlow::Copies ThreadFlow::countsOfPieces(const Copies &Counts, uint64_t Most) {
   Copies All = Counts;
-  while (addProducts(All) || addMinima(All)) {
+  while (addProducts(All, Most) || addMinima(All)) {
   }
   return All;
 }
@@ -269,14 +272,89 @@ ThreadFlow::Cut ThreadFlow::cutBy(const Seen &At, const Value *Number, const Cop
   return {Count->Times, "before the region (" + asked(Count->Asked) + ", shared out" + place(At.I) + ")"};
 }
 
-ThreadFlow::Cut ThreadFlow::cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts) {
+/// Where \p V is how many elements a container has, the distance of two pointers divided by a constant: of how many bytes, and one of the pointers; or 0 and null.
+static std::pair<uint64_t, const Value *> elementsTo(const Value *V) {
+  auto *Quotient = dyn_cast<BinaryOperator>(plain(V));
+  auto *By = Quotient ? dyn_cast<ConstantInt>(Quotient->getOperand(1)) : nullptr;
+  auto *Distance = Quotient ? dyn_cast<BinaryOperator>(Quotient->getOperand(0)) : nullptr;
+  auto *First = Distance && Distance->getOpcode() == Instruction::Sub ? dyn_cast<PtrToIntInst>(Distance->getOperand(0)) : nullptr;
+  if (!First || !isa<PtrToIntInst>(Distance->getOperand(1)) || carriesNothing(First->getOperand(0)) || !By || By->getValue().ugt(1 << 20))
+    return {0, nullptr};
+  unsigned Code = Quotient->getOpcode();
+  bool Shifts = Code == Instruction::AShr || Code == Instruction::LShr;
+  if (Shifts ? By->getValue().ugt(20) : Code != Instruction::SDiv && Code != Instruction::UDiv)
+    return {0, nullptr};
+  return {Shifts ? uint64_t(1) << By->getZExtValue() : By->getZExtValue(), First->getOperand(0)};
+}
+
+/// Has \p F a loop that does more in each turn than to compute a few numbers: that has another one, or calls functions?
+static bool hasHeavyTurns(const Function &F, Shapes &Of) {
+  for (const Loop *L : Of.of(F).Loops)
+    for (const BasicBlock *Block : L->blocks())
+      for (const Instruction &I : *Block) {
+        auto *Call = dyn_cast<CallBase>(&I);
+        if (Of.of(F).Loops.getLoopDepth(Block) > 1 || (Call && !isa<IntrinsicInst>(Call) && !calleeName(*Call).starts_with("__kmpc_") && !calleeName(*Call).starts_with("omp_")))
+          return true;
+      }
+  return false;
+}
+
+/// How many times a count the memory of class \p N has elements, of \p Bytes each: what is allocated, or what a function that makes a container larger is asked for, which computes with how many there are. 0: that is not known, or is not
+/// the same everywhere.
+uint64_t ThreadFlow::elementsOf(unsigned N, uint64_t Bytes, const Copies &Sizes) {
+  static constexpr size_t ClassesMost = 400;
+  SetVector<unsigned> Back;
+  uint64_t Times = 0;
+  Back.insert(find(N));
+  for (size_t K = 0; K < Back.size(); ++K) {
+    if (Back.size() > ClassesMost)
+      return 0;
+    for (unsigned Entered : entering(Back[K])) {
+      const Edge &E = Edges[Entered];
+      if (E.How == Edge::Product || E.How == Edge::Decided)
+        return 0;
+      auto Size = Sizes.find(find(E.From));
+      if (Size == Sizes.end()) {
+        Back.insert(find(E.From));
+        continue;
+      }
+      uint64_t Found = E.Allocation ? (Size->second.Times % Bytes ? 0 : Size->second.Times / Bytes) : Size->second.Times;
+      if (!Found || (Times && Times != Found))
+        return 0;
+      Times = Found;
+    }
+  }
+  return Times;
+}
+
+/// Of a loop along a container of objects that was made for the threads, say a list of work for each. Small elements are data, of which there may be many for each thread.
+ThreadFlow::Cut ThreadFlow::cutByContainer(const Seen &At, const Value *End, const Copies &Sizes) {
+  static constexpr uint64_t ObjectLeast = 24;
+  const Facts *Number = carriesNothing(End) ? nullptr : known(nodeIn(At.In, End));
+  BitVector Own = owners(Instances[At.In]);
+  Own.reset(0);
+  auto [Bytes, Pointer] = elementsTo(End);
+  if (!Number || !Number->Follows || !Number->Sized.anyCommon(others(At.In)) || Number->Sized.anyCommon(Own) || Bytes < ObjectLeast || !hasHeavyTurns(*At.I->getFunction(), Control))
+    return {};
+  uint64_t Times = elementsOf(nodeIn(At.In, Pointer), Bytes, Sizes);
+  if (!Times || Times > PiecesMost)
+    return {};
+  return {Times, "before the region (" + asked(Number->Asked) + ", shared out" + place(At.I) + ")"};
+}
+
+ThreadFlow::Cut ThreadFlow::cutOfShared(const Seen &At, const Copies &Counts, const Copies &Parts, const Copies &Sizes) {
   auto &Call = *cast<CallBase>(At.I);
   Cut Found;
   for (const Value *End : ends(Call))
     if (!Found.Times)
       Found = cutBy(At, End, Counts);
   const Value *Chunk = sharedLoop(Call).second;
-  return !Found.Times && Chunk ? cutBy(At, Chunk, Parts) : Found;
+  if (!Found.Times && Chunk)
+    Found = cutBy(At, Chunk, Parts);
+  for (const Value *End : ends(Call))
+    if (!Found.Times)
+      Found = cutByContainer(At, End, Sizes);
+  return Found;
 }
 
 /// What a loop that was unrolled goes through, in whole rounds, or what these leave.
@@ -330,7 +408,7 @@ void ThreadFlow::findPieces() {
   for (unsigned N : GivenConstants)
     Constants.insert(find(N));
   GivenConstants = std::move(Constants);
-  Copies Counts = countsAndMinima(), Pieces = countsOfPieces(Counts), Parts = copiesOfParts(Pieces);
+  Copies Counts = countsAndMinima(), Pieces = countsOfPieces(Counts, PiecesMost), Parts = copiesOfParts(Pieces), Sizes = countsOfPieces(Counts, SizesMost);
   MapVector<std::pair<const Instruction *, unsigned>, Cut> Found; // by region
   auto Add = [&](const Seen &At, function_ref<Cut()> CutOf) {
     for (unsigned Owner : owners(Instances[At.In]).set_bits()) {
@@ -340,7 +418,7 @@ void ThreadFlow::findPieces() {
     }
   };
   for (const Seen &At : Shared)
-    Add(At, [&] { return cutOfShared(At, Pieces, Parts); });
+    Add(At, [&] { return cutOfShared(At, Pieces, Parts, Sizes); });
   for (const Seen &At : InRegions)
     Add(At, [&] { return cutOfLoop(At, Pieces, Parts); });
   for (auto &[Key, Of] : Found) {

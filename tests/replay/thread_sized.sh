@@ -70,8 +70,10 @@ for flags in -O2 -O3; do
     program containers thread_containers.cpp
     captured containers --force --threads 2
     run "$PCERE" regions --json containers.pcere
-    is "$flags: containers that a loop over the threads makes larger are flagged, and nothing else" "$(limited)" "vectors_of_a_c_array vectors_of_an_array what_is_owned"
-    run "$PCERE" replay --repeat 1 --threads 1,4 containers.pcere for_all_there_may_be made_by_each
+    is "$flags: containers that a loop over the threads makes larger are flagged, and nothing else" "$(limited)" "along_the_lists vectors_of_a_c_array vectors_of_an_array what_is_owned"
+    run "$PCERE" replay --repeat 1 --threads 4 containers.pcere along_the_lists
+    says "$flags: of a list for each thread more find none" 1 err 'holds for 1 or 2 threads, since it uses work in pieces, 1 for each of the threads'
+    run "$PCERE" replay --repeat 1 --threads 1,4 containers.pcere for_all_there_may_be made_by_each along_points along_numbers
     says "$flags: the others have any number of threads" 0
 done
 
@@ -147,7 +149,7 @@ for flags in -O0 -O2 -O3; do
     program dealt thread_dealt.cpp
     captured dealt --force --threads 2
     run "$PCERE" regions --json dealt.pcere
-    exact="dealt_by_a_hash dealt_by_a_table dealt_in_turn dealt_to_tables dealt_to_the_least dealt_to_vectors dealt_to_workers" most="cleared_scratch dealt_by_the_team its_own_lists"
+    exact="dealt_by_a_hash dealt_by_a_table dealt_in_turn dealt_to_tables dealt_to_the_least dealt_to_vectors dealt_to_workers" most="cleared_scratch dealt_by_the_team its_own_lists lists_for_anybody"
     # the vectors' own functions are not looked into there
     [ "$flags" != -O0 ] || { exact="dealt_to_tables dealt_to_workers"; most="cleared_scratch dealt_by_a_hash dealt_by_a_table dealt_by_the_team dealt_in_turn dealt_to_the_least dealt_to_vectors its_own_lists"; }
     is "$flags: what was dealt to the threads from before the region is flagged" "$(named true)" "$exact"
@@ -156,6 +158,8 @@ for flags in -O0 -O2 -O3; do
     says "$flags: fewer would leave some" 1 err 'exactly 2 threads, since it uses a division of the work.*dealt at thread_dealt.cpp:[0-9]+, to as many as (omp_get_max_threads|num_threads) at thread_dealt.cpp'
     run "$PCERE" verify --threads 1 dealt.pcere lists_for_anybody
     says "$flags: what anybody takes is right with fewer" 0
+    run "$PCERE" replay --repeat 1 --threads 4 dealt.pcere lists_for_anybody
+    says "$flags: and eight lists are shared out among four" 0
 done
 
 # As many pieces of work as there were threads, or a few times as many: others share them unevenly, or find none. Not: many for each, the team's own, and functions for any number.

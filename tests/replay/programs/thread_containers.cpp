@@ -45,7 +45,45 @@ static void what_is_owned()
         owned[omp_get_thread_num()][i % 100] += i;
 }
 
+// A list of work for each, which a loop over all lists goes through.
+struct List { std::vector<int> items; double sum = 0; };
+struct Point { double x, y, z, w; };
+
+__attribute__((noinline)) static void along_the_lists(std::vector<List> &lists)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t l = 0; l < lists.size(); l++)
+        for (int item : lists[l].items)
+            lists[l].sum += item;
+}
+
+static double lists_made(int count)
+{
+    std::vector<List> lists;
+    lists.resize(static_cast<size_t>(count));
+    for (int i = 0; i < N; i++)
+        lists[static_cast<size_t>(i % count)].items.push_back(i);
+    along_the_lists(lists);
+    return lists[0].sum;
+}
+
 // For any number of threads.
+__attribute__((noinline)) static void along_points(std::vector<Point> &points)
+{
+#pragma omp parallel for
+    for (size_t p = 0; p < points.size(); p++)
+        for (int k = 0; k < 10; k++)
+            points[p].x += points[p].y * k;
+}
+
+__attribute__((noinline)) static void along_numbers(std::vector<double> &numbers)
+{
+#pragma omp parallel for
+    for (size_t n = 0; n < numbers.size(); n++)
+        for (int k = 0; k < 10; k++)
+            numbers[n] += k;
+}
+
 static void for_all_there_may_be()
 {
     for (int t = 0; t < MOST; t++)
@@ -89,5 +127,11 @@ int main()
         for_all_there_may_be();
         made_by_each();
     }
+    std::vector<Point> points(N);
+    std::vector<double> numbers(static_cast<size_t>(1000 * omp_get_max_threads()));
+    along_points(points);
+    along_numbers(numbers);
+    if (lists_made(omp_get_max_threads()) <= 0)
+        return 1;
     return std::puts(rows_of_a_graph() > 0 ? "PASS" : "FAIL") < 0;
 }
