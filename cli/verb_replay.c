@@ -94,6 +94,7 @@ static json_t *result_value(const struct replay_result *result, bool *failed)
     json_put(value, "threads", json_from_u64(sample->threads), failed);
     json_put(value, "team", json_from_u64(result->team), failed);
     json_put(value, "asked_threads", result->asked_threads ? json_from_u64(result->asked_threads) : json_null(), failed);
+    json_put(value, "file_missing", *result->file_missing ? json_from_string(result->file_missing) : json_null(), failed);
     json_put(value, "processes", json_from_u64(result->processes), failed);
     json_put(value, "precision_ratio", measured && isfinite(result->precision_ratio) ? json_real(result->precision_ratio) : json_null(), failed);
     json_put(value, "warmup", json_from_string(sample->warmup), failed);
@@ -377,6 +378,21 @@ static void asked_threads_tell(struct cli *cli, const struct replay_report *repo
     replay_asked_threads_tell(cli, &asked);
 }
 
+/* Each region once. */
+static void files_tell(struct cli *cli, const struct replay_report *report)
+{
+    const struct store_region *told = NULL;
+    char name[REGION_NAME_BYTES];
+    for (size_t i = 0; i < report->result_count; i++) {
+        const struct replay_result *result = &report->results[i];
+        if (!*result->file_missing || result->target->region == told)
+            continue;
+        told = result->target->region;
+        cli_note(cli, "%s opens '%s', which is not there: if the program had it, its replays do less than the region did there", cli_region_name(name, store_manifest(cli->store), told->name),
+                 result->file_missing);
+    }
+}
+
 static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_error *error)
 {
     const struct replay_words *words = raw;
@@ -451,6 +467,7 @@ static enum pcere_status replay_verb(struct cli *cli, void *raw, struct pcere_er
         if (missing)
             replay_locale_note(cli);
         asked_threads_tell(cli, &report);
+        files_tell(cli, &report);
         if (report.room_lacking_bytes)
             room_note(cli, report.room_lacking_bytes);
         if (report.build_apart)

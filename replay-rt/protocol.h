@@ -47,6 +47,7 @@ static inline uint64_t plan_stack_room(uint64_t space_bytes, uint64_t page_bytes
     return room - room % page_bytes;
 }
 
+#define PLAN_GONE "which is not there any more"                 /* the same */
 #define PLAN_CHANGED "which has changed since the capture"      /* messages say so of files, and the launcher has a hint for that */
 #define PLAN_TELL_SIGNAL SIGURG         /* the launcher: a thread that gets it tells in result.places where it is; nothing where the program handles it */
 #define PLAN_MARK_FUNCTION "__pcere_profile_mark"    /* void (uint64_t): 1 just before a timed run, 0 after it */
@@ -343,6 +344,7 @@ struct plan_result {
     uint64_t phases_ns[PLAN_PHASE_COUNT];
     char refusal[160];              /* why it was replayed whole although the plan asks for shots */
     char message[256];
+    char missing[160];              /* a file that the region opens, which is not there and may have been in the program; or "" */
     char places[512];               /* of threads of a process that hangs: "thread 0 in omp_set_lock, called by work.omp_outlined; .." */
     uint64_t samples_ns[PLAN_SAMPLES];          /* wall time of each timed repetition */
     uint64_t cpu_ns[PLAN_SAMPLES];              /* CPU time of the thread that enters the region, in the same repetition */
@@ -376,6 +378,7 @@ struct replay_plan {
     uint32_t directory;             /* working directory of the capture, offset in the strings */
     uint32_t image;                 /* that holds the region, in `images` */
     uint32_t does_io;               /* 1: the region was seen to read or write, or nobody saw its end */
+    uint32_t reads_opened;          /* as struct store_codelet has it */
     uint32_t filler;                /* descriptor of a memory file of PLAN_FILLERS requests (struct plan_filler); 0: nobody fills caches */
     uint32_t done;                  /* descriptor that the process closes when its result is there, some milliseconds before its memory is given back; 0: none */
     uint32_t parent;                /* the launcher's process, with which the codelet's ends; 0: it goes on alone */

@@ -336,7 +336,7 @@ enum pcere_status codelet_encode(const struct store_codelet *codelet, const char
         .magic = CODELET_MAGIC, .version = CODELET_VERSION, .path = codelet->path, .store_id = store_id,
         .page_bytes = page_bytes, .invocation = codelet->invocation, .members = codelet->members,
         .num_threads = codelet->num_threads, .proc_bind = codelet->proc_bind, .capture_threads = codelet->capture_threads,
-        .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0), .stack_pointer = codelet->stack_pointer,
+        .flags = (codelet->has_after ? CODELET_HAS_AFTER : 0) | (codelet->does_io ? CODELET_DOES_IO : 0) | (codelet->reads_opened ? CODELET_READS_OPENED : 0), .stack_pointer = codelet->stack_pointer,
         .in_vivo_ns = codelet->in_vivo_ns, .ended_ns = codelet->ended_ns, .unit_id = codelet->unit_id,
         .setting = codelet->setting,
         .counts = {strlen(name), strlen(region), codelet->word_count, codelet->mapping_count, codelet->before_count,
@@ -458,6 +458,7 @@ enum pcere_status codelet_decode(const void *data, size_t bytes, const char *nam
         .content_count = header.counts[PART_CONTENTS], .random_count = header.counts[PART_RANDOMS],
         .external_count = header.counts[PART_EXTERNALS], .alias_count = header.counts[PART_ALIASES], .key_count = header.counts[PART_KEYS],
         .made_count = header.counts[PART_MADE], .does_io = header.flags & CODELET_DOES_IO,
+        .reads_opened = header.flags & CODELET_READS_OPENED,
     };
     codelet.region = take_part(&at, &header, PART_REGION);
     codelet.words = take_part(&at, &header, PART_WORDS);

@@ -367,6 +367,7 @@ struct store_codelet {
     char *locale;                /* "", or lines: the C library's locale as setlocale(LC_ALL, NULL) gives it; that of the entering thread, if it has one of
                                     its own, else ""; "c++", if std::locale() is not the classic one, else "" */
     bool does_io;                /* the region was seen to read or write, or its end was not seen */
+    bool reads_opened;           /* it read from what it opened itself: from nothing else can that have come */
 };
 
 void store_codelet_done(struct store_codelet *codelet);

@@ -436,6 +436,18 @@ static uint64_t positions_passed(const struct files *before, const struct files 
     return passed;
 }
 
+/* Was anything open before that the region may have read from, wherever its position is? Of what has none, no replay has what was read anyway. */
+static bool was_readable(const struct files *before)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        const struct store_descriptor *descriptor = &before->descriptors[i];
+        bool gives = descriptor->kind == STORE_DESCRIPTOR_FILE || (descriptor->kind == STORE_DESCRIPTOR_DEVICE && strcmp(descriptor->path, "/dev/null") != 0);
+        if (gives && (descriptor->flags & O_ACCMODE) != O_WRONLY)
+            return true;
+    }
+    return false;
+}
+
 void files_compare(struct files *before, const struct files *after)
 {
     uint64_t read_bytes = after->read_bytes - before->read_bytes, written_bytes = after->written_bytes - before->written_bytes;
@@ -459,6 +471,7 @@ void files_compare(struct files *before, const struct files *after)
             if (before->streams[i].address == after->streams[j].address && before->streams[i].descriptor == after->streams[j].descriptor)
                 stream_compare(before, &before->streams[i], &after->streams[j], read);
     foreign_compare(before, after);
+    before->read_opened = before->read_elsewhere && !was_readable(before);
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------------------------- */

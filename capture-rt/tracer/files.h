@@ -39,6 +39,7 @@ struct files {                       /* at one moment */
     struct file_foreign used;        /* one that the region used, as files_compare finds; address 0: none */
     uint64_t read_bytes, written_bytes;     /* by the process since its start */
     bool read_elsewhere;             /* before a region: it read more than positions of files tell, as files_compare finds */
+    bool read_opened;                /* the same: and nothing that was open before can have given that */
     uint64_t stamped_ns;        /* since 1970, when this was asked, by the clock that files are stamped with */
 };
 

@@ -311,6 +311,7 @@ static enum pcere_status io_judge(struct pending *pending, const struct files *a
     pending->read_bytes = after->read_bytes - pending->files.read_bytes;
     pending->written_bytes = after->written_bytes - pending->files.written_bytes;
     pending->codelet.does_io = pending->io != NULL;
+    pending->codelet.reads_opened = pending->files.read_opened;
     pending->codelet.ended_ns = after->stamped_ns;
     return status;
 }

@@ -192,6 +192,8 @@ static enum pcere_status limits_find(struct export_work *work, struct pcere_erro
         status = export_limit(work, error, "the construct asks for %d thread%s (num_threads); here THREADS decides", abs(codelet->num_threads), abs(codelet->num_threads) == 1 ? "" : "s");
     if (!status && codelet->does_io && codelet->has_after)
         status = export_limit(work, error, "the region reads or writes: what it prints is dropped, and files that it opens itself for writing are written");
+    if (!status && codelet->reads_opened)
+        status = export_limit(work, error, "the region reads files that it opens itself, which are not in here: they have to be where the program had them, as they were");
     if (!status && codelet->setting.teams > 1)
         status = export_limit(work, error, "the region lies in team %u of a league of %u, and here there is no league: its questions are answered otherwise, and loops "
                                            "whose iterations are those of all teams (distribute parallel do, by flang) fail", codelet->setting.team, codelet->setting.teams);

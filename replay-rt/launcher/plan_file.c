@@ -341,6 +341,7 @@ enum pcere_status plan_file_new(const struct store_codelet *codelet, const struc
     plan->directory = string_add(&strings, directory_of(codelet, manifest));
     plan->locale = string_add(&strings, codelet->locale ? codelet->locale : "");
     plan->does_io = codelet->does_io;
+    plan->reads_opened = codelet->reads_opened;
     plan->ended_ns = codelet->ended_ns;
     ignored_collect(codelet, &ignored);
     for (size_t i = 0; i < images->count; i++)

@@ -228,10 +228,12 @@ static enum pcere_status end_explain(const struct process *process, bool hung, i
                           "the codelet of '%s' cannot have its captured memory: %s", process->region, message);
     if (state == PLAN_CRASHED)
         return crash_explain(process, result, error);
-    bool rewritten = state == PLAN_UNREPEATABLE && strstr(message, PLAN_CHANGED);
     if (state == PLAN_UNREPEATABLE)
-        return pcere_fail(error, PCERE_NO, 0, rewritten ? "what the program writes itself, a second run of the capture writes again: pcere capture --one-run" : "pcere regions shows what regions read and write", "region '%s' cannot be replayed: %s",
-                          process->region, message);
+        return pcere_fail(error, PCERE_NO, 0,
+                          strstr(message, PLAN_CHANGED) ? "what the program writes itself, a second run of the capture writes again: pcere capture --one-run"
+                          : strstr(message, PLAN_GONE)  ? "replays read such files where the program did: have it keep those that it removes"
+                                                        : "pcere regions shows what regions read and write",
+                          "region '%s' cannot be replayed: %s", process->region, message);
     if (state == PLAN_REFUSED && process->processor && process->processor->triple)
         return pcere_fail(error, PCERE_REFUSED, 0, "without --target it is replayed on the program's processor",
                           "region '%s' cannot run on another processor: %s", process->region, message);

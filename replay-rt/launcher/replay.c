@@ -179,6 +179,8 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     sample->line_ns = from->line_ns ? from->line_ns : sample->line_ns;
     result->team = from->threads;
     result->locale_missing = from->locale_missing;
+    if (!*result->file_missing)
+        replay_words_take(from->missing, sizeof result->file_missing, result->file_missing);
     result->written_pages = from->written_pages;
     result->rates = (struct replay_rates){from->rates.captured_pages, from->rates.touched_pages, from->rates.restored_bytes, from->rates.dropped_bytes, from->rates.restore_ns,
                                           from->rates.copied_bytes, from->rates.copy_ns};
@@ -190,15 +192,10 @@ enum pcere_status replay_samples_take(struct replay_result *result, const struct
     return PCERE_OK;
 }
 
-/* The codelet's own words are hostile: cut, and printable. */
 static void refusal_take(struct replay_result *result, const struct plan_result *from)
 {
     char text[sizeof from->refusal];
-    memcpy(text, from->refusal, sizeof text);
-    text[sizeof text - 1] = '\0';
-    for (char *at = text; *at; at++)
-        if (*at < ' ' || *at > '~')
-            *at = '?';
+    replay_words_take(from->refusal, sizeof text, text);
     if (*text && !result->refusal)
         result->refusal = strdup(text);
 }

@@ -91,12 +91,15 @@ struct replay_rates {                 /* all 0: not measured */
     uint64_t copied_bytes, copy_ns;   /* memcpy in the same process by as many threads */
 };
 
+#define REPLAY_FILE_BYTES 160u
+
 struct replay_result {
     const struct replay_target *target;     /* borrowed */
     struct store_sample sample;       /* ready for store_sample_append; sample_count is 0 if it failed; sampled_ratio says whether it was sampled */
     uint32_t team;                    /* threads that the region really had */
     uint32_t asked_threads;           /* that the region asked for in the program, by a variable, and perhaps always does, while it was replayed with other ones; 0: none */
     bool locale_missing;              /* the program's is not installed here: the region ran in the C library's default */
+    char file_missing[REPLAY_FILE_BYTES];   /* a file that it opens, which is not there and may have been in the program; or "" */
     uint32_t processes;               /* that the samples come from */
     uint64_t process_ns;              /* what the last of them took */
     double precision_ratio;           /* reached: half the 95 % interval over the median; INFINITY with one process */
@@ -189,6 +192,7 @@ struct verify_result {
     uint64_t allocated_blocks;        /* of the region, that were compared */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, into libraries, or to equal constants: not differences */
     bool locale_missing;              /* as struct replay_result has it */
+    char file_missing[REPLAY_FILE_BYTES];   /* likewise */
     struct verify_cause *causes;      /* the highest verdict first, then most bytes first */
     size_t cause_count;
     struct pcere_error error;         /* PCERE_OK: compared. PCERE_NO: cannot be compared, or crashed; the message says why */

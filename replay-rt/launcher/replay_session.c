@@ -29,6 +29,15 @@ uint64_t replay_session_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+void replay_words_take(const char *from, size_t bytes, char *to)
+{
+    memcpy(to, from, bytes);
+    to[bytes - 1] = '\0';
+    for (char *at = to; *at; at++)
+        if (*at < ' ' || *at > '~')
+            *at = '?';
+}
+
 bool replay_session_stopped(const struct replay_session *session)
 {
     return session->options->stop && session->options->stop();

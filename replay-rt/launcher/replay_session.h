@@ -96,6 +96,9 @@ void replay_stay_end(struct replay_session *session);
 
 uint64_t replay_session_clock_ns(void);
 
+/* What a codelet says of itself, which is hostile: `bytes` of it at most, with an end, and printable. */
+void replay_words_take(const char *from, size_t bytes, char *to);
+
 /* Nothing more is to be measured: the options' `stop` says so. */
 bool replay_session_stopped(const struct replay_session *session);
 

@@ -71,6 +71,7 @@ static enum pcere_status run_once(struct verifier *verifier, const struct subjec
         const struct plan_result *from = &plan.plan->result;
         result->runs++;
         result->locale_missing = from->locale_missing;
+        replay_words_take(from->missing, sizeof result->file_missing, result->file_missing);
         if (result->runs == 1 || from->different_bytes > result->different_bytes) {
             result->compared_bytes = from->compared_bytes;
             result->different_bytes = from->different_bytes;

@@ -513,8 +513,10 @@ struct lost_descriptor { int number; bool whole; char what[256]; };
 void pcere_guard_begin(struct codelet *codelet, const struct lost_descriptor *lost, size_t lost_count);
 /* Before each run: forget the copies. */
 void pcere_guard_restore(void);
-/* The region opened a file for reading that is not there: it may end in whatever way for that. */
+/* The region opened a file that is not there: it may end in whatever way for that. */
 bool pcere_guard_missed(void);
+/* Behind each run: had the program such a file? Where it must have, since the region read from what it opened, and found nothing to open now, the end; where it may have, the result says which. */
+void pcere_guard_judge(void);
 _Noreturn void pcere_guard_missed_end(void);
 /* A system call was stopped: do it in another way. False: it was not stopped by the guard. */
 bool pcere_guard_serve(void *siginfo, void *context);

@@ -38,7 +38,8 @@ static struct {
     struct copy copies[COPIES];
     size_t copy_count;
     char names[COPIES][PATH_BYTES];
-    char missing[PATH_BYTES];             /* the first file that could not be opened for reading */
+    char missing[PATH_BYTES];             /* the first file that was to be opened, and is not there */
+    bool opened;                          /* another one was, for reading */
     atomic_flag busy;
 } guard = {.busy = ATOMIC_FLAG_INIT};
 
@@ -174,6 +175,7 @@ void pcere_guard_restore(void)
     }
     guard.copy_count = 0;
     guard.missing[0] = '\0';
+    guard.opened = false;
 }
 
 bool pcere_guard_missed(void)
@@ -184,6 +186,31 @@ bool pcere_guard_missed(void)
 _Noreturn void pcere_guard_missed_end(void)
 {
     pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens '%.150s', which is not there", guard.missing);
+}
+
+/* Was anything put into the folder in which it would be, or taken from there, since the region had ended? Else the program did not have it, either. Of folders that are not there, the
+ * one around them. In the tick in which it ended is since. */
+static bool may_have_been(const char *path)
+{
+    char folder[PATH_BYTES];
+    struct stat status;
+    int failed;
+    strcpy(folder, path);
+    do {
+        char *slash = strrchr(folder, '/');
+        slash[slash == folder] = '\0';
+        failed = fstatat(AT_FDCWD, folder, &status, 0);
+    } while (failed && folder[1]);
+    return failed || (uint64_t)status.st_ctim.tv_sec * 1000000000u + (uint64_t)status.st_ctim.tv_nsec >= guard.codelet->plan->ended_ns;
+}
+
+void pcere_guard_judge(void)
+{
+    if (!pcere_guard_missed() || !may_have_been(guard.missing))
+        return;
+    if (guard.codelet->plan->reads_opened && !guard.opened)
+        pcere_plan_end(guard.codelet, PLAN_UNREPEATABLE, "it opens '%.150s', " PLAN_GONE, guard.missing);
+    snprintf(guard.codelet->plan->result.missing, sizeof guard.codelet->plan->result.missing, "%.150s", guard.missing);
 }
 
 /* ---- copies of files --------------------------------------------------------------------------------------------------------- */
@@ -330,8 +357,6 @@ static long file_read(long folder, const char *name, const char *path, long flag
     long file = pcere_guard_call(SYS_openat, folder, (long)name, flags, 0);
     if (is_made_up(path))
         return file;
-    if (file == -ENOENT && !guard.missing[0])
-        strcpy(guard.missing, path);
     if (file < 0 || !plan->ended_ns || pcere_guard_call(SYS_fstat, file, (long)&status, 0, 0) < 0 || !S_ISREG(status.st_mode))
         return file;
     if ((uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec > plan->ended_ns)
@@ -339,18 +364,11 @@ static long file_read(long folder, const char *name, const char *path, long flag
     return file;
 }
 
-static long file_open(long folder, const char *name, long flags, long mode)
+/* For writing, or making it. */
+static long file_write(const char *path, long flags)
 {
-    static char path[PATH_BYTES];
     struct stat status;
-    bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
-    if (flags & O_PATH || !name || (!writes && !guard.copy_count && !guard.codelet->plan->does_io))
-        return pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
-    if (!path_resolve(folder, name, path))
-        return writes ? -ENOENT : pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
     struct copy *copy = copy_find(path);
-    if (!writes)
-        return !copy ? file_read(folder, name, path, flags) : copy->gone ? -ENOENT : copy_open(copy, flags);
     if ((flags & O_TMPFILE) == O_TMPFILE) {
         struct copy unnamed = {.file = memory_file()};
         long file = unnamed.file < 0 ? -ENFILE : copy_open(&unnamed, flags & ~(long)O_TMPFILE);
@@ -375,6 +393,23 @@ static long file_open(long folder, const char *name, long flags, long mode)
     if (failure >= 0)
         failure = copy_new(path, there && !(flags & O_TRUNC));
     return failure < 0 ? failure : copy_open(copy_find(path), flags);
+}
+
+static long file_open(long folder, const char *name, long flags, long mode)
+{
+    static char path[PATH_BYTES];
+    bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
+    if (flags & O_PATH || !name || (!writes && !guard.copy_count && !guard.codelet->plan->does_io))
+        return pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
+    if (!path_resolve(folder, name, path))
+        return writes ? -ENOENT : pcere_guard_call(SYS_openat, folder, (long)name, flags, mode);
+    const struct copy *copy = copy_find(path);
+    long file = writes ? file_write(path, flags) : !copy ? file_read(folder, name, path, flags) : copy->gone ? -ENOENT : copy_open(copy, flags);
+    guard.opened |= file >= 0 && (flags & O_ACCMODE) != O_WRONLY;
+    copy = copy_find(path);
+    if (file == -ENOENT && !(copy && copy->gone) && !is_made_up(path) && !guard.missing[0])
+        strcpy(guard.missing, path);
+    return file;
 }
 
 static long file_unlink(long folder, const char *name)

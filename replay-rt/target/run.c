@@ -239,7 +239,9 @@ static struct cost region_run(struct run *run)
     pcere_streams_restore();
     pcere_random_restore(&run->memory);
     region_bind(run, run->codelet->plan->proc_bind);
-    return call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer);
+    struct cost cost = call_run(run, run->enter, run->words, run->codelet->plan->stack_pointer);
+    pcere_guard_judge();
+    return cost;
 }
 
 static void region_shot(void *context)

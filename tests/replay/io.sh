@@ -200,6 +200,78 @@ rm opened.txt
 run "$PCERE" verify opened.pcere
 says "and all once it is gone" 1 out "#1 .*it opens '/.*/opened.txt', which is not there" out "#2 .*it opens '/.*/opened.txt', which is not there"
 
+# Files that the program makes for itself, and removes: a replay does less than the region did. Not every file that is not there is one of these.
+compile gone <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static char line[4][64], known[64];
+static int lines;
+static void reads(int n) {
+    #pragma omp parallel for
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "temporary/%d.txt", i);
+        FILE *file = fopen(name, "r");
+        if (file && fgets(line[i], n, file)) line[i][0]++;
+        if (file) fclose(file);
+    }
+}
+static void reads_both(int n) {
+    #pragma omp parallel
+    #pragma omp single
+    {
+        FILE *file = fopen("temporary/0.txt", "r"), *kept = fopen("kept/one.txt", "r");
+        if (file && fgets(line[0], n, file)) lines++;
+        if (kept && fgets(known, n, kept)) lines++;
+        if (file) fclose(file);
+        if (kept) fclose(kept);
+    }
+}
+static void asks(void) {
+    #pragma omp parallel
+    #pragma omp single
+    {
+        FILE *file = fopen("kept/settings.txt", "r");
+        if (!file) file = fopen("kept/one.txt", "r");
+        if (file && fgets(known, sizeof known, file)) lines++;
+        if (file) fclose(file);
+    }
+}
+int main(void) {
+    close(STDIN_FILENO);
+    mkdir("temporary", 0700);
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "temporary/%d.txt", i);
+        FILE *file = fopen(name, "w");
+        if (!file || fprintf(file, "line %d\n", i) < 0 || fclose(file)) abort();
+    }
+    reads(60); reads_both(60); asks();
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "temporary/%d.txt", i);
+        unlink(name);
+    }
+    rmdir("temporary");
+    puts(lines == 3 ? "PASS" : "FAIL");
+    return 0;
+}
+END
+mkdir kept && echo known >kept/one.txt
+run "$PCERE" capture --one-run --all-classes ./gone; says "a program removes files that its regions opened" 0 out PASS
+run "$PCERE" verify gone.pcere
+says "a region that found nothing of what it read is refused" 1 out "reads@.*it opens '/.*/temporary/0.txt', which is not there any more" \
+    out "reads_both@.*DIFFERENT.*it opens '/.*/temporary/0.txt', which is not there" out 'asks@.* identical'
+run "$PCERE" verify gone.pcere reads_both; says "and how to have it compared is said" 1 err 'hint: .*have the program keep what it removes'
+run "$PCERE" replay --repeat 2 gone.pcere reads; says "nor is it timed" 1 err "it opens '/.*/temporary/0.txt', which is not there any more" err 'hint: .*keep those that it removes'
+run "$PCERE" replay --repeat 2 gone.pcere reads_both asks
+says "what found some of it is timed, with a word" 0 err "reads_both@.* opens '/.*/temporary/0.txt', which is not there: if the program had it, its replays do less"
+holds "but not where the program did not have it, either" test "$(grep -c 'asks@.* opens' .err)" = 0
+run "$PCERE" export gone.pcere reads -o gone.export; says "an export says that it needs such files" 0
+holds "among its limits" grep -q 'reads files that it opens itself' gone.export/README.md
+
 compile small <<'END'
 #include <stdio.h>
 #include <stdlib.h>

@@ -230,6 +230,45 @@ static void test_obstacles(void)
     close(numbers[1]);
 }
 
+static char opened[40];
+static int kept;
+static void act_open(void)
+{
+    char c;
+    int file = open(opened, O_RDONLY);
+    CU_ASSERT_EQUAL(read(file, &c, 1), 1);
+    close(file);
+}
+
+static void test_what_it_opened(void)
+{
+    char path[40];
+    FILE *file = file_make(path);
+    fclose(file);
+    memcpy(opened, path, sizeof opened);
+    struct files before = look(-1);
+    for (size_t i = 0; i < before.count; i++)             /* whatever this test inherits is none that could be read */
+        before.descriptors[i].flags = O_WRONLY;
+    act_open();
+    struct files after = look(-1);
+    files_compare(&before, &after);
+    CU_ASSERT_TRUE(before.read_elsewhere);
+    CU_ASSERT_TRUE(before.read_opened);
+    files_done(&before);
+    files_done(&after);
+    kept = open(path, O_RDONLY);
+    before = look(-1);
+    act_open();
+    after = look(-1);
+    files_compare(&before, &after);
+    CU_ASSERT_TRUE(before.read_elsewhere);
+    CU_ASSERT_FALSE(before.read_opened);                  /* it may come from there, as by pread */
+    files_done(&before);
+    files_done(&after);
+    close(kept);
+    unlink(path);
+}
+
 static void test_tracking(void)
 {
     int tracking = (int)syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* of user mode only */), null = open("/dev/null", O_RDONLY);
@@ -262,6 +301,7 @@ static const struct unit_test tests[] = {
     {"reading and writing through streams is seen, with the file's name", test_what_a_region_did},
     {"a position of a file that others have, too, and that moved farther than was read, is theirs", test_what_another_did},
     {"reading from pipes and sockets is an obstacle, in words", test_obstacles},
+    {"what a region opened itself is told from what was open before", test_what_it_opened},
 };
 
 UNIT_MAIN("tracer: files", tests)
