@@ -378,6 +378,14 @@ static uint32_t marks_of_channel(const struct store_descriptor *before, const st
     return marks;
 }
 
+#define STREAM_PUTTING 0x0800u            /* what the C library calls _IO_CURRENTLY_PUTTING: it was written last. Reading sets the ends of what is to be written as well */
+
+static bool stream_is_written(const FILE *was, const FILE *is)
+{
+    bool putting = ((uint32_t)was->_flags | (uint32_t)is->_flags) & STREAM_PUTTING;
+    return putting && (was->_IO_write_ptr != is->_IO_write_ptr || was->_IO_write_base != is->_IO_write_base);
+}
+
 /* A stream tells more than its descriptor: what it only buffered, and that it was filled again from what has no position. */
 static void stream_compare(struct files *before, const struct store_stream *old, const struct store_stream *new, bool read)
 {
@@ -386,7 +394,7 @@ static void stream_compare(struct files *before, const struct store_stream *old,
     if (!descriptor)
         return;
     uint32_t access = descriptor->flags & O_ACCMODE;
-    bool writes = access != O_RDONLY && (was._IO_write_ptr != is._IO_write_ptr || was._IO_write_base != is._IO_write_base);
+    bool writes = access != O_RDONLY && stream_is_written(&was, &is);
     if (writes)
         descriptor->marks |= STORE_DESCRIPTOR_WRITTEN;
     if (writes || access == O_WRONLY || descriptor->number == STDOUT_FILENO || descriptor->number == STDERR_FILENO)

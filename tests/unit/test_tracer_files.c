@@ -226,7 +226,16 @@ static void test_obstacles(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(reason, "a socket"));
     free(words);
     free(reason);
-    close(numbers[0]);
+    acted = fdopen(numbers[0], "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(acted);
+    CU_ASSERT_EQUAL(write(numbers[1], "line\n", 5), 5);
+    words = told(act_gets, &reason);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(words);
+    CU_ASSERT_PTR_NOT_NULL(strstr(words, "reads a socket"));
+    CU_ASSERT_PTR_NULL(strstr(words, "writes a socket"));
+    free(words);
+    free(reason);
+    fclose(acted);
     close(numbers[1]);
 }
 
