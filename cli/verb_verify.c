@@ -71,6 +71,7 @@ static json_t *result_value(const struct verify_result *result, bool *failed)
         if (result->asked >> bit & 1 && json_array_append_new(asks, json_string(replay_asked_name(bit))) != 0)
             *failed = true;
     json_put(value, "asks", asks, failed);
+    json_put(value, "stream_buffers", json_boolean(result->streams), failed);
     json_put(value, "file_missing", *result->file_missing ? json_from_string(result->file_missing) : json_null(), failed);
     json_put(value, "reason", compared ? json_null() : json_from_string(result->error.message), failed);
     return value;
@@ -113,6 +114,8 @@ static void result_row(struct cli_table *table, const struct verify_result *resu
     if (result->error.status == PCERE_OK && !result->identical) {
         asks_add(result, REPLAY_ASKED_CHANGING, ", whose answer is never the same again", &note);
         asks_add(result, REPLAY_ASKED_DESCRIPTORS, ": what that tells of descriptors and directories is another in a replay", &note);
+        if (result->streams)
+            text_add(&note, "; text in buffers of C++'s streams: behind sync_with_stdio(false) a replay has others");
         if (*result->file_missing)
             text_addf(&note, "; it opens '%s', which is not there", result->file_missing);
     }
@@ -256,14 +259,16 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
                                "differs: --in-vivo compares with the program itself at as many";
     static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
     static const char places_hint[] = "what setjmp and swapcontext save, and what lies on the stacks of fibers, is another in each process: look whether anything else differs (all causes: --json)";
+    static const char streams_hint[] = "what C++'s streams have in buffers of their own lies elsewhere in a replay: look whether anything else differs; without sync_with_stdio(false) it is compared";
     static const char files_hint[] = "a replay opens files by the names that the region gives, and one is not there: have the program keep what it removes";
-    size_t different = 0, unsteady = 0, uncompared = 0, places = 0, files = 0;
+    size_t different = 0, unsteady = 0, uncompared = 0, places = 0, streams = 0, files = 0;
     const struct pcere_error *worst = NULL, *first = NULL;
     for (size_t i = 0; i < report->result_count; i++) {
         const struct pcere_error *own = &report->results[i].error;
         bool differs = own->status == PCERE_OK && report->results[i].verdict >= VERIFY_DIFFERENT;
         different += differs;
         places += differs && asks_places(&report->results[i]);
+        streams += differs && report->results[i].streams;
         files += differs && *report->results[i].file_missing;
         unsteady += own->status == PCERE_OK && report->results[i].verdict == VERIFY_UNSTEADY;
         uncompared += own->status != PCERE_OK;
@@ -279,6 +284,7 @@ static enum pcere_status verdict(const struct verify_report *report, bool in_viv
     char cancelling[sizeof error->hint];
     const char *next = cancels(report, in_vivo, sizeof cancelling, cancelling) ? cancelling
                        : places && places == different                         ? places_hint
+                       : streams && streams == different                       ? streams_hint
                        : files && files == different                           ? files_hint
                        : unsteady                                              ? unsteady_hint
                        : different && !in_vivo                                 ? hint

@@ -424,6 +424,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     cause->memory = memory_word(judge, mapping, value->address, thread);
     cause->kind = value->padding ? "padding" : value->hidden ? "memory that only a library knows" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = is_float(value->kind);
+    cause->text = !value->named && !value->state;
     if (value->state) {
         state_name(judge, value, true, &name);
         state_name(judge, value, false, &first);
@@ -503,6 +504,20 @@ static uint64_t bytes_different(const struct judge *judge, const struct value *v
     return bytes;
 }
 
+/* Has the original characters wherever a run differs from it? */
+static bool is_text(const struct judge *judge, const struct value *value)
+{
+    for (uint64_t i = 0; i < value->bytes; i++) {
+        unsigned char letter = value->expected[i];
+        bool differs = false;
+        for (size_t run = 0; run < judge->run_count; run++)
+            differs = differs || value->found[run][i] != letter;
+        if (differs && (letter < ' ' || letter == 0x7f) && letter != '\n' && letter != '\t' && letter != '\r')
+            return false;
+    }
+    return true;
+}
+
 /* First all groups and their magnitudes, then the verdicts. */
 enum pass { PASS_GROUP, PASS_JUDGE };
 
@@ -534,6 +549,7 @@ static bool value_count(struct judge *judge, size_t index, struct value *value)
     cause->values++;
     cause->floating |= scratch.largest_absolute > 0;
     cause->singles |= scratch.singles;
+    cause->text = cause->text && is_text(judge, value);
     cause->beyond += verdict > VERIFY_ROUNDED;
     cause->largest_absolute = fmax(cause->largest_absolute, scratch.largest_absolute);
     cause->largest_relative = fmax(cause->largest_relative, scratch.largest_relative);

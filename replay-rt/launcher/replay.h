@@ -172,6 +172,7 @@ struct verify_cause {                 /* a variable, or where nothing is known o
     enum verify_verdict verdict;
     bool floating;                    /* the two largest differences hold */
     bool singles;                     /* values of single precision are among them */
+    bool text;                        /* in memory of which nothing is known, and the original has text in all bytes that differ */
     double largest_absolute, largest_relative;
     uint64_t bytes, values, beyond;   /* that differ; `beyond`: values that differ by more than rounding */
 };
@@ -189,6 +190,7 @@ struct verify_result {
     bool directed;                    /* beyond that, as far as runs that rounded down and up say that rounding can move them (rounded.h) */
     uint64_t compared_bytes, different_bytes;   /* of the run with most differences */
     uint64_t asked;                   /* functions that the region called and whose answer is another each time, a bit for each: replay_asked_name */
+    bool streams;                     /* all that differs may be text in buffers of C++'s streams, which are the process's own behind sync_with_stdio(false) */
     uint64_t allocated_blocks;        /* of the region, that were compared */
     uint64_t renamed_pointers;        /* to blocks that the region allocated, into libraries, or to equal constants: not differences */
     bool locale_missing;              /* as struct replay_result has it */

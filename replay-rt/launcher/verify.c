@@ -272,6 +272,16 @@ static enum pcere_status judge_all(struct verifier *verifier, const struct subje
     return status;
 }
 
+/* The program gave C++'s streams buffers of their own, where the original has text that replays write elsewhere. */
+static bool is_of_streams(const struct replay_session *session, const struct verify_result *result)
+{
+    static const char unsynced[] = "_ZNSt8ios_base15sync_with_stdioEb";
+    for (size_t i = 0; i < result->cause_count; i++)
+        if (result->causes[i].verdict >= VERIFY_DIFFERENT && !result->causes[i].text)
+            return false;
+    return result->verdict >= VERIFY_DIFFERENT && (elf_file_imports(session->program, unsynced) || elf_file_symbol(session->program, unsynced));
+}
+
 static enum pcere_status codelet_verify(struct verifier *verifier, struct subject *subject, struct verify_result *result,
                                         struct pcere_error *error)
 {
@@ -304,6 +314,7 @@ static enum pcere_status codelet_verify(struct verifier *verifier, struct subjec
             status = judge_all(verifier, subject, &source, lists, result, error);
     }
     result->identical = !status && !result->different_bytes;
+    result->streams = !status && is_of_streams(&verifier->session, result);
     for (uint32_t run = 0; run < RUNS; run++)
         difference_list_done(&lists[run]);
     return status;

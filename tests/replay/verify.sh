@@ -50,6 +50,26 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- buffers of C++'s streams ---------------------------------------------------------------------------------------------------------------
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -x c++ - -o streams -lstdc++ <<'C' || { echo "NOT OK: the streams do not compile"; exit 1; }
+#include <iostream>
+int main()
+{
+    std::ios::sync_with_stdio(false);
+    std::cout << "begin\n";
+    #pragma omp parallel for ordered
+    for (int i = 0; i < 4; i++) {
+        #pragma omp ordered
+        std::cout << "row " << i << '\n';
+    }
+    std::cout << "PASS\n";
+}
+C
+run "$PCERE" capture --all-classes ./streams; says "a region fills a stream's buffer" 0 out PASS
+run "$PCERE" verify streams.pcere
+says "which a replay has elsewhere, as is said" 1 out "DIFFERENT .*text in buffers of C\+\+'s streams" err "hint: what C\+\+'s streams have in buffers of their own"
+is "in the document, too" "$("$PCERE" verify --json streams.pcere 2>/dev/null | jq '.codelets[0].stream_buffers')" true
+
 # ---- sixteen bytes that all count, and are no long double ---------------------------------------------------------------------------------
 compile quad -O2 <<'C'
 #include <omp.h>
