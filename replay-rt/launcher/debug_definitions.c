@@ -79,6 +79,18 @@ static bool path_read(Dwarf_Die *die, uint64_t *ret_path)
     return known;
 }
 
+bool debug_is_of_std(Dwarf_Die *die)
+{
+    Dwarf_Die *scopes = NULL;
+    int count = dwarf_getscopes_die(die, &scopes), outermost = count - 1;
+    while (outermost > 0 && dwarf_tag(&scopes[outermost]) != DW_TAG_namespace)
+        outermost--;
+    const char *name = outermost > 0 ? dwarf_diename(&scopes[outermost]) : NULL;
+    bool is = name && !strcmp(name, "std");
+    free(scopes);
+    return is;
+}
+
 /* In C, units may mean different things by one name: all that have it must be alike in size. */
 bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwarf_Die *ret_definition)
 {

@@ -30,6 +30,9 @@ enum debug_tail {
     DEBUG_TAIL_ONE,                   /* of one element, as before C99, unless it is meant */
 };
 
+/* The C library's objects that threads wait on: pthread_cond_t, std::mutex and the like. */
+enum debug_waits { DEBUG_WAITS_NONE, DEBUG_WAITS_CONDITION, DEBUG_WAITS_MUTEX, DEBUG_WAITS_READERS };
+
 struct debug_member {
     const char *name;                 /* NULL: a base class, or an unnamed union, whose members count as members of this */
     uint32_t type;                    /* 0: a bit field, */
@@ -49,6 +52,7 @@ struct debug_type {
     bool reference;                   /* DEBUG_POINTER: not written as one */
     bool holds_pointers;              /* somewhere in it */
     bool hollow;                      /* DEBUG_STRUCT: without values */
+    enum debug_waits waits;           /* DEBUG_STRUCT */
     const char *name;                 /* "cell", or NULL */
     uint64_t bytes;                   /* 0: unknown, as of an array whose length is not in the type */
     uint32_t element;                 /* DEBUG_ARRAY: type of one */
@@ -126,7 +130,9 @@ struct debug_leaf {
     uint32_t type;
     uint64_t offset, bytes;           /* of the value, from where the walk began */
     uint64_t group;                   /* the same for all values that differ in array indices only */
-    uint64_t unused;                  /* of a bit field: bits of its bytes that no field has */
+    uint64_t unused;                  /* bits that hold no value: of a bit field's bytes those that no field has; of what threads wait on, what tells who came when */
+    bool waits;                       /* it is of something that threads wait on */
+    bool holder;                      /* the same: whether it is zero is all that counts, since it says who holds a lock, or how many want it */
 };
 
 struct text;

@@ -74,6 +74,8 @@ uint32_t debug_type_read(struct debug_info *info, Dwarf_Die *start, int depth);
 uint64_t debug_path_within(uint64_t path, const char *name);     /* 0: outside of all */
 void debug_definition_add(struct debug_info *info, uint64_t path, Dwarf_Die *die);
 void debug_definitions_sort(struct debug_info *info);
+/* Is it a class of the C++ library's namespace? */
+bool debug_is_of_std(Dwarf_Die *die);
 /* That of a class that is only declared here. false: the program has none, or several that differ. */
 bool debug_definition_find(struct debug_info *info, Dwarf_Die *declaration, Dwarf_Die *ret_definition);
 

@@ -5,6 +5,7 @@
  */
 #include "replay-rt/launcher/debug_private.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,24 @@ static uint64_t up_to(uint64_t bytes, uint64_t alignment)
     return bytes > UINT64_MAX - alignment ? bytes : (bytes + alignment - 1) / alignment * alignment;
 }
 
+/* As the GNU C library calls them in pthread_cond_t, pthread_mutex_t and the like, and so in std::condition_variable, std::mutex. */
+static enum debug_waits waits_of(const char *name)
+{
+    static const struct { const char *name; enum debug_waits waits; } known[] = {
+        {"__pthread_cond_s", DEBUG_WAITS_CONDITION}, {"__pthread_mutex_s", DEBUG_WAITS_MUTEX}, {"__pthread_rwlock_arch_t", DEBUG_WAITS_READERS},
+    };
+    for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(name, known[i].name))
+            return known[i].waits;
+    return DEBUG_WAITS_NONE;
+}
+
+/* C++'s, which consists of one pthread_cond_t: compilers write only its name where its constructors are the library's. */
+static bool is_condition(Dwarf_Die *die, const char *name)
+{
+    return name && !strcmp(name, "condition_variable") && debug_flag(die, DW_AT_declaration) && debug_is_of_std(die);
+}
+
 static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, int depth)
 {
     struct debug_type type = {.kind = DEBUG_STRUCT, .hollow = true, .name = debug_string(die, DW_AT_name), .fortran = debug_is_fortran(die)};
@@ -200,6 +219,7 @@ static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, in
     uint64_t alignment = 1;
     Dwarf_Die child;
     struct debug_member held;
+    type.waits = waits_of(type.name);
     debug_number(die, DW_AT_byte_size, &type.bytes);
     bool room = is_room(type.name) && room_read(info, die, depth, &held) && held.bytes <= type.bytes
                 && array_reserve(&type.members, &capacity, 1, sizeof *type.members);
@@ -223,6 +243,11 @@ static struct debug_type struct_read(struct debug_info *info, Dwarf_Die *die, in
             if (type.fortran && component_alignment(&child) > alignment)
                 alignment = component_alignment(&child);
         } while (debug_sibling(info, &child));
+    if (is_condition(die, type.name)) {
+        type.bytes = sizeof(pthread_cond_t);
+        type.waits = DEBUG_WAITS_CONDITION;
+        type.hollow = false;
+    }
     type.bytes = up_to(type.bytes, alignment);
     if (dwarf_tag(die) != DW_TAG_union_type)
         type.tail = tail_of(info, &type);

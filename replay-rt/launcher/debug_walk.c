@@ -4,6 +4,7 @@
 #include "core/text.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define DEPTH_MOST 48
 #define MIX UINT64_C(0x9e3779b97f4a7c15)
@@ -91,6 +92,29 @@ static uint64_t unused_bits(const struct debug_type *type, const struct debug_me
     return unused;
 }
 
+/* `member`: NULL for what lies in none. A condition variable without waiting threads has no value, whatever it counted. A lock is held or not, and how often; by whom, and who wanted it meanwhile, is a matter of time, as is whether a reader
+ * or a writer had it last (the low bits of the readers' number). */
+static void waits_note(const struct debug_type *type, const struct debug_member *member, struct debug_leaf *leaf)
+{
+    static const struct { enum debug_waits waits; const char *member; uint64_t unused; bool holder; } parts[] = {
+        {DEBUG_WAITS_CONDITION, NULL, UINT64_MAX, false},
+        {DEBUG_WAITS_MUTEX, "__lock", 0, true},
+        {DEBUG_WAITS_MUTEX, "__owner", 0, true},
+        {DEBUG_WAITS_MUTEX, "__spins", UINT64_MAX, false},
+        {DEBUG_WAITS_MUTEX, "__elision", UINT64_MAX, false},
+        {DEBUG_WAITS_READERS, "__readers", 7, false},
+        {DEBUG_WAITS_READERS, "__wrphase_futex", UINT64_MAX, false},
+        {DEBUG_WAITS_READERS, "__writers_futex", UINT64_MAX, false},
+        {DEBUG_WAITS_READERS, "__cur_writer", 0, true},
+    };
+    leaf->waits |= type->waits != DEBUG_WAITS_NONE;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].waits == type->waits && (!parts[i].member || (member && member->name && !strcmp(parts[i].member, member->name)))) {
+            leaf->unused |= parts[i].unused;
+            leaf->holder |= parts[i].holder;
+        }
+}
+
 /* An array of unknown length reaches as far as the memory does. */
 static uint64_t element_bytes(const struct debug_info *info, const struct debug_type *array)
 {
@@ -157,6 +181,7 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
                 leaf.offset += rest;
                 leaf.bytes = 1;
                 leaf.group = mixed(leaf.group, UINT64_MAX - 2);
+                waits_note(type, NULL, &leaf);
                 both_add(exact, pattern, leaf.padding ? " (padding)" : "");
                 break;
             }
@@ -170,10 +195,11 @@ void debug_type_walk(const struct debug_info *info, uint32_t number, uint64_t of
             rest -= member->offset;
             leaf.group = mixed(leaf.group, (uint64_t)(member - type->members));
             leaf.type = member->type;
+            waits_note(type, member, &leaf);
             if (!member->type) {          /* a bit field */
                 leaf.kind = DEBUG_INTEGER;
                 leaf.bytes = member->bytes;
-                leaf.unused = unused_bits(type, member);
+                leaf.unused |= unused_bits(type, member);
                 break;
             }
             continue;

@@ -213,9 +213,19 @@ static bool differs_unused(const struct judge *judge, const struct value *value)
     return unused != 0;
 }
 
+/* A lock that all hold, or that nobody holds? */
+static bool is_held_alike(const struct judge *judge, const struct value *value)
+{
+    static const unsigned char zeros[VALUE_MOST];
+    bool held = memcmp(value->expected, zeros, value->bytes) != 0, alike = value->named && value->place.leaf.holder;
+    for (size_t run = 0; run < judge->run_count; run++)
+        alike = alike && held == (memcmp(value->found[run], zeros, value->bytes) != 0);
+    return alike;
+}
+
 static enum verify_verdict value_judge(struct judge *judge, struct value *value, struct verify_cause *cause)
 {
-    if (value->padding || value->leftover || value->hidden || differs_unused(judge, value))
+    if (value->padding || value->leftover || value->hidden || differs_unused(judge, value) || is_held_alike(judge, value))
         return VERIFY_UNUSED;
     if (value->kind == DEBUG_UNKNOWN && value->bytes == WORD) {
         if (is_float_like(judge, value, 8)) {
@@ -422,7 +432,7 @@ static bool group_fill(const struct judge *judge, const struct value *value, uin
     struct text name = {0}, first = {0}, expected = {0}, found = {0};
     const struct store_mapping *mapping = codelet_mapping_at(judge->source->codelet, value->address);
     cause->memory = memory_word(judge, mapping, value->address, thread);
-    cause->kind = value->padding ? "padding" : value->hidden ? "memory that only a library knows" : value->leftover ? "what is left of an address" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
+    cause->kind = value->padding ? "padding" : value->hidden ? "memory that only a library knows" : value->leftover ? "what is left of an address" : value->named && value->place.leaf.waits ? "what threads wait on" : value->outside ? "pointer to memory that belongs to the process" : kinds[value->kind];
     cause->floating = is_float(value->kind);
     cause->text = !value->named && !value->state;
     if (value->state) {

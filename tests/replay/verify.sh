@@ -50,6 +50,86 @@ for flags in "-O0" "-O3"; do
     named "of each thread" "private_to_each of thread 1" "thread-local"
 done
 
+# ---- what threads wait on -----------------------------------------------------------------------------------------------------------------
+compile waits -pthread <<'C'
+#include <pthread.h>
+#include <stdio.h>
+static struct queue { pthread_mutex_t lock; pthread_cond_t more; pthread_rwlock_t table; int items[100], first, last; } queue = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER, {0}, 0, 0};
+static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
+static long got;
+static void passes(int count)
+{
+    #pragma omp parallel sections num_threads(2)
+    {
+        #pragma omp section
+        for (int i = 0; i < count; i++) {
+            pthread_mutex_lock(&queue.lock);
+            queue.items[queue.last++] = i;
+            pthread_mutex_unlock(&queue.lock);
+            pthread_cond_signal(&queue.more);
+            pthread_rwlock_wrlock(&queue.table);
+            pthread_rwlock_unlock(&queue.table);
+        }
+        #pragma omp section
+        for (int i = 0; i < count; i++) {
+            pthread_mutex_lock(&queue.lock);
+            while (queue.first == queue.last) pthread_cond_wait(&queue.more, &queue.lock);
+            got += queue.items[queue.first++];
+            pthread_mutex_unlock(&queue.lock);
+            pthread_rwlock_rdlock(&queue.table);
+            pthread_rwlock_unlock(&queue.table);
+        }
+    }
+}
+static void keeps(void)
+{
+    #pragma omp parallel num_threads(2)
+    if (pthread_mutex_trylock(&kept) == 0) got++;
+}
+int main(void)
+{
+    passes(100);
+    keeps();
+    printf(got == 4951 ? "PASS\n" : "FAIL\n");
+    return 0;
+}
+C
+run "$PCERE" capture --all-classes --threads 2 ./waits; says "threads wait on conditions and locks of the C library" 0 out PASS
+run "$PCERE" verify --json waits.pcere
+is "which thread came when is no difference" "$(json '[.codelets[] | .equal] | join(" ")')" "true true"
+holds "nor who holds a lock" jq -e '[.codelets[].causes[] | .kind] | all(. == "what threads wait on" or . == "padding")' .out
+"$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -x c++ -std=c++17 - -o queue -lstdc++ -pthread <<'C' || { echo "NOT OK: the queue does not compile"; exit 1; }
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <queue>
+int main()
+{
+    std::queue<int> items; std::mutex lock; std::condition_variable more; bool done = false; long got = 0;
+    #pragma omp parallel sections num_threads(2)
+    {
+        #pragma omp section
+        {
+            for (int i = 0; i < 100; i++) { { std::lock_guard hold(lock); items.push(i); } more.notify_one(); }
+            { std::lock_guard hold(lock); done = true; }
+            more.notify_all();
+        }
+        #pragma omp section
+        for (;;) {
+            std::unique_lock hold(lock);
+            more.wait(hold, [&] { return done || !items.empty(); });
+            if (items.empty()) break;
+            got += items.front(); items.pop();
+        }
+    }
+    std::puts(got == 4950 ? "PASS" : "FAIL");
+}
+C
+run "$PCERE" capture --all-classes --threads 2 ./queue; says "so they do on C++'s" 0 out PASS
+run "$PCERE" verify --json queue.pcere
+holds "these are known as well" jq -e '[.codelets[].causes[] | select(.verdict != "padding") | .name | test("lock|more")] | any | not' .out
+
 # ---- buffers of C++'s streams ---------------------------------------------------------------------------------------------------------------
 "$CLANG" -O2 -g -fopenmp "-fpass-plugin=$(plugin)" -x c++ - -o streams -lstdc++ <<'C' || { echo "NOT OK: the streams do not compile"; exit 1; }
 #include <iostream>
