@@ -10,6 +10,7 @@
 //===------------------------------------------------------------------------------------------------------------------------===//
 
 #include "BareBitcode.h"
+#include "Regions.h"
 #include "Stages.h"
 #include "ThreadCalls.h"
 #include "ThreadFlow.h"
@@ -110,7 +111,7 @@ std::string place(const Instruction *I) {
   std::string Place = callingPlace(*I);
   if (!Place.empty())
     return " at " + Place;
-  return (" in " + I->getFunction()->getName()).str();
+  return " in " + sourceFunction(*I->getFunction());
 }
 
 static StringRef readableName(StringRef Name) {

@@ -834,4 +834,30 @@ run "$PCERE" export asks.pcere main -o asks.out
 run make -s -C asks.out check
 says "and exported it has as many by itself" 0 out '^check: identical'
 
+# Without debug information there are no lines, and functions are told by their names, as the source has them.
+cat >nameless.cpp <<'END'
+#include <cstdio>
+#include <vector>
+#include <omp.h>
+namespace mesh {
+[[gnu::noinline]] long parts(int n)
+{
+    std::vector<long> own(omp_get_max_threads());
+    long sum = 0;
+#pragma omp parallel for
+    for (int i = 0; i < n; i++)
+        own[omp_get_thread_num()] += i % 7;
+    for (long one : own)
+        sum += one;
+    return sum;
+}
+}
+int main() { puts(mesh::parts(7000) == 21000 ? "PASS" : "FAIL"); }
+END
+"$CLANG" -O2 -fopenmp "-fpass-plugin=$(plugin)" nameless.cpp -o nameless -lstdc++ || exit 1
+captured nameless --force
+run "$PCERE" regions --json nameless.pcere
+holds "functions in reasons have the source's names" \
+    jq -e '[.regions[].thread_sized] | length == 1 and (.[0] | test("allocated in mesh::parts, sized by omp_get_max_threads in mesh::parts"))' .out
+
 finish
