@@ -234,6 +234,22 @@ static void missing_print(const struct prediction *prediction)
 
 #define GUESSED_RATIO 0.1
 
+/* Of what no codelet stands for, the time of regions that no capture can have; *ret_most: the one that takes most of it. */
+static uint64_t never_captured_ns(const struct prediction *prediction, const struct predict_point *point, const struct store_region **ret_most)
+{
+    uint64_t all_ns = 0, most_ns = 0;
+    for (size_t r = 0; r < point->region_count; r++) {
+        const struct store_region *region = &prediction->manifest->regions[r];
+        uint64_t own_ns = store_region_is_beyond_capture(region) ? point->regions[r].in_vivo_ns : 0;
+        all_ns += own_ns;
+        if (own_ns <= most_ns)
+            continue;
+        most_ns = own_ns;
+        *ret_most = region;
+    }
+    return all_ns;
+}
+
 /* Much that no codelet stands for, at other thread counts than the capture's: a number that nothing holds. */
 static void guessed_print(const struct prediction *prediction)
 {
@@ -241,12 +257,18 @@ static void guessed_print(const struct prediction *prediction)
         const struct predict_point *point = &prediction->result.points[i];
         uint64_t guessed_ns = point->parts_ns[PREDICT_SCALED] + point->parts_ns[PREDICT_IN_VIVO];
         guessed_ns -= point->missing_ns < guessed_ns ? point->missing_ns : guessed_ns;
-        char share[CLI_TEXT_MOST], low[UNITS_TEXT_BYTES], high[UNITS_TEXT_BYTES];
+        char share[CLI_TEXT_MOST], low[UNITS_TEXT_BYTES], high[UNITS_TEXT_BYTES], name[REGION_NAME_BYTES];
         if (prediction->by_model || point->threads == prediction->manifest->threads || (double)guessed_ns <= GUESSED_RATIO * (double)point->time_ns)
             continue;
-        printf("GUESSED with %u thread%s: %s of the time, for which no replay counts (pcere regions says what was not captured). Take the interval, %s to %s, not the number; "
-               "a capture with nothing else running, or with --all-classes, may have the rest\n", point->threads, point->threads == 1 ? "" : "s",
-               cli_ratio_text(share, (double)guessed_ns / (double)point->time_ns), units_format_ns(point->low_ns, low), units_format_ns(point->high_ns, high));
+        const struct store_region *most = NULL;
+        uint64_t never_ns = never_captured_ns(prediction, point, &most), rest_ns = guessed_ns - (never_ns < guessed_ns ? never_ns : guessed_ns);
+        printf("GUESSED with %u thread%s: %s of the time, for which no replay counts (pcere regions says what was not captured). Take the interval, %s to %s, not the number; ",
+               point->threads, point->threads == 1 ? "" : "s", cli_ratio_text(share, (double)guessed_ns / (double)point->time_ns), units_format_ns(point->low_ns, low),
+               units_format_ns(point->high_ns, high));
+        if (most)
+            printf("%s cannot be had: %s%s", cli_region_name(name, prediction->manifest, most->name), most->reason, rest_ns > never_ns ? "; " : "\n");
+        if (!most || rest_ns > never_ns)
+            puts("a capture with nothing else running, or with --all-classes, may have the rest");
     }
 }
 

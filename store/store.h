@@ -95,6 +95,12 @@ static inline bool store_region_is_short(const struct store_region *region)
     return members ? short_ones >= members - members / 10 : region->invocations && (region->time_ns + region->nested_ns) / region->invocations < STORE_SHORT_NS;
 }
 
+/* Can no capture have it? Reasons that lie in the region say what it does ("it reads from a pipe", "its code lies in"); others tell of a run that missed it. */
+static inline bool store_region_is_beyond_capture(const struct store_region *region)
+{
+    return region->status && !strcmp(region->status, "invalid") && region->reason && (!strncmp(region->reason, "it ", 3) || !strncmp(region->reason, "its ", 4));
+}
+
 /* What its thread_sized says behind BEGINNING, or NULL: it does not begin so. */
 static inline const char *store_region_limit(const struct store_region *region, const char *beginning)
 {

@@ -57,6 +57,66 @@ is "that a number has no ground where the other one is much of it is said for tw
     "$(grep -c '^GUESSED with 2 threads: [0-9.]* % of the time, .* Take the interval, .* to .*, not the number' .out) $(grep -c '^GUESSED with 1 thread' .out)" \
     "$([ "$guessed" = true ] && echo 1 || echo 0) 0"
 
+# A region that waits for what the program's other threads do can never be had.
+compile pool -pthread <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#define N 100000
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wanted = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+static long jobs, results;
+static double x[N];
+static void *works(void *unused)
+{
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        while (!jobs) pthread_cond_wait(&wanted, &lock);
+        jobs--;
+        pthread_mutex_unlock(&lock);
+        double sum = 0;
+        for (int i = 0; i < 40 * N; i++) sum = sum * 0.5 + i;
+        pthread_mutex_lock(&lock);
+        results += sum > 0;
+        pthread_cond_broadcast(&done);
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+static void gives(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < 8; i++) {
+        pthread_mutex_lock(&lock);
+        long before = results;
+        jobs++;
+        pthread_cond_signal(&wanted);
+        while (results == before) pthread_cond_wait(&done, &lock);
+        pthread_mutex_unlock(&lock);
+    }
+}
+static void fills(void)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < 20; k++) x[i] = x[i] * 0.5 + i;
+}
+int main(void)
+{
+    pthread_t worker;
+    pthread_create(&worker, NULL, works, NULL);
+    for (int step = 0; step < 4; step++) fills();
+    gives();
+    puts(results == 8 ? "PASS" : "FAIL");
+    return 0;
+}
+C
+run "$PCERE" capture --two-runs --all-classes -o apart/pool.pcere ./pool; says "a region gives its work to a thread of the program's own" 0 out PASS
+is "which cannot be captured" "$(jq -r '.regions[] | select(.region | startswith("gives@")) | .status' apart/pool.pcere/manifest.json)" invalid
+run "$PCERE" replay --threads 1,2 --repeat 2 apart/pool.pcere; says "the other one is replayed" 0 out 'fills@'
+run "$PCERE" predict --threads 1,2 apart/pool.pcere
+says "a prediction says why the time is a guess, and nothing that would not help" 0 out '^GUESSED with 2 threads: .*gives@pool.c:[0-9]+ cannot be had: it did not come to its end while'
+is "such as more classes" "$(grep -c 'all-classes' .out)" 0
+
 # ---- nothing was measured --------------------------------------------------------------------------------------------------
 run "$PCERE" predict; says "without samples there is no prediction, but the command that gives one" 4 err 'was not replayed with 1 thread' err 'hint: .*pcere replay --threads 1'
 holds "and no number" test ! -s .out
