@@ -122,6 +122,9 @@ enum pcere_status cli_program_find(const char *name, char **ret_path, struct pce
         at += *at == ':';
     }
     char hint[256] = "check the spelling, or give its path";
+    struct stat status;
+    if (stat(name, &status) == 0 && S_ISDIR(status.st_mode))
+        return program_test(name, name, ret_path, error);
     if (access(name, X_OK) == 0)
         snprintf(hint, sizeof hint, "did you mean './%.200s'?", name);
     return pcere_fail(error, PCERE_USAGE, 0, hint, "there is no program '%.300s' in PATH", name);

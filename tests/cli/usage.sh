@@ -30,6 +30,7 @@ done
 run "$PCERE" capture; says "capture without a program says so" 2 err 'no program is named'
 run "$PCERE" capture ./not-there; says "a program that is not there is named" 2 err "not-there"
 run "$PCERE" capture not-in-path-anywhere; says "a program that is not in PATH is named" 2 err "not-in-path-anywhere"
+run "$PCERE" capture -o d .; says "a directory is no program" 2 err "cannot run '.': Is a directory" err 'hint: name the program itself'
 mkdir directory; run "$PCERE" capture ./directory; says "a directory is no program" 2 err "'./directory'"
 echo text >text; run "$PCERE" capture ./text; says "a file that is not executable is refused" 2 err "'./text'"
 run "$PCERE" check extra; says "a word too many is named" 2 err "unexpected word 'extra'"
