@@ -69,7 +69,7 @@ static unsigned workers_of(const struct capture_options *options)
     return cores < 1 ? 1 : cores > 8 ? 8 : (unsigned)cores;
 }
 
-/* Shadow memory takes the addresses that codelets need, and codelets have no runtime that knows of it. */
+/* Shadow memory may take the addresses that codelets need, and what the sanitizer's runtime keeps is not told from the program's memory. */
 static enum pcere_status sanitizer_note(struct session *session, struct pcere_error *error)
 {
     static const struct { const char *symbol, *name; } sanitizers[] = {{"__asan_init", "address"}, {"__tsan_init", "thread"}, {"__msan_init", "memory"}};
@@ -80,8 +80,8 @@ static enum pcere_status sanitizer_note(struct session *session, struct pcere_er
             struct text text = {0};
             if (strcmp(symbols[j].name, sanitizers[i].symbol) != 0)
                 continue;
-            text_addf(&text, "the program was built with -fsanitize=%s: its codelets do not run, since the sanitizer's shadow memory lies where they need room; "
-                      "capture a build without it", sanitizers[i].name);
+            text_addf(&text, "the program was built with -fsanitize=%s: its codelets run only where the sanitizer's shadow memory leaves them room, with its checks, and what it keeps for "
+                      "itself is compared like the program's memory, so that verification finds differences; capture a build without it", sanitizers[i].name);
             return note(session->result, text_take(&text), error);
         }
     return PCERE_OK;
