@@ -123,7 +123,7 @@ static inline enum pcere_status sample_add_codelet(struct sample_store *made, st
         .signals = &signal, .signal_count = 1, .keys = keys, .key_count = 2, .setting = {.schedule_kind = 3, .schedule_chunk = 9, .max_active_levels = 2, .dynamic = 0, .environment = SAMPLE_ADDRESS,
                     .level_count = 2, .levels = {{4, 3}, {1, 0}}, .teams = 3, .team = 2, .thread_limit = 6},
         .descriptors = descriptors, .descriptor_count = 2, .streams = streams, .stream_count = 2, .contents = &content,
-        .content_count = 1, .randoms = &random, .random_count = 1, .externals = &external, .external_count = 1, .does_io = true};
+        .content_count = 1, .randoms = &random, .random_count = 1, .externals = &external, .external_count = 1, .does_io = true, .reads_opened = true};
     uint64_t stored;
     codelet.before = sample_runs(made, &codelet.before_count);
     enum pcere_status status = store_writer_codelet(made->writer, &codelet, &made->codelet_name, &stored, error);

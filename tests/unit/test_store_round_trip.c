@@ -82,6 +82,7 @@ static void test_codelet_comes_back(void)
     CU_ASSERT_EQUAL_FATAL(codelet.content_count, 1);
     CU_ASSERT_EQUAL(codelet.contents[0].count, 2);
     CU_ASSERT_TRUE(codelet.does_io);
+    CU_ASSERT_TRUE(codelet.reads_opened);
     size_t compared = 0;
     unsigned char *bytes = malloc(200 * SAMPLE_PAGE);
     for (size_t i = 0; i < codelet.before_count; i++) {
