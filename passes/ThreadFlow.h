@@ -70,6 +70,9 @@ bool eachThreadRuns(const llvm::Function &F);
 /// Of a construct that one thread runs, as a call of one of these \p Names tells it, and that has \p Inside: that call; or null.
 const llvm::Instruction *beginOfConstruct(const llvm::Instruction &Inside, const llvm::DominatorTree &Tree, std::initializer_list<llvm::StringRef> Names);
 
+/// What \p Store stores; a pointer also where the optimiser moves it as a number (std::unique_ptr).
+const llvm::Value *storedPointer(const llvm::StoreInst &Store);
+
 /// What \p V is so many times \p By of, or by so many bits shifted (or such a constant by what it is), or null.
 const llvm::Value *multiplied(const llvm::Value &V, const llvm::ConstantInt *&By);
 
@@ -135,6 +138,7 @@ private:
     llvm::BitVector By;                         ///< who sets it
     const llvm::Instruction *At = nullptr, *Asked = nullptr;
     bool Turns = false, Dealt = false;          ///< the one, the other
+    bool Numbers = false;                       ///< of what was set there, something is no pointer
   };
   /// What a region does with that.
   struct PartUse { bool Set = false, Elsewhere = false, Works = false, Leads = false; };
@@ -238,8 +242,11 @@ private:
   llvm::BitVector sharing(Shapes &Of);
   void findEqualParts();
   void findOwnTurns();
-  void fill(unsigned N, const llvm::Instruction &At, const Facts &Bound);
+  void fill(unsigned N, const llvm::Instruction &At, const Facts &Bound, bool Number);
   void fillsOf(unsigned In, const llvm::Argument &Object, const llvm::Instruction &At, const Facts &Bound, unsigned Depth = 0);
+  bool mayChange(const llvm::Instruction &I, unsigned N);
+  bool isSameEachTurn(const llvm::Loop &L, const llvm::Value &V, unsigned Depth);
+  bool isForAllAlike(const llvm::Loop &L, const llvm::Value &V);
   void fills(const llvm::Loop &L, const Facts &Bound);
   void deals(unsigned In, Shapes &Of);
   const Filled *filled(const llvm::Value &Address, unsigned &Class);

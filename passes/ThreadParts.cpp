@@ -18,6 +18,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Operator.h"
 
 using namespace llvm;
@@ -157,11 +158,13 @@ static bool isArrayOfScalars(const Value &V) {
   return Of && Of->isSingleValueType() && !Of->isVectorTy();
 }
 
-void ThreadFlow::fill(unsigned N, const Instruction &At, const Facts &Bound) {
+/// \p Number: with something else than a pointer.
+void ThreadFlow::fill(unsigned N, const Instruction &At, const Facts &Bound, bool Number) {
   Filled &F = Fills[find(N)];
   F.By.resize(older() + 1);
   F.By |= owners(Instances[Here]);
   F.Turns = true;
+  F.Numbers |= Number;
   if (!F.At)
     F.At = &At, F.Asked = Bound.Asked;
 }
@@ -174,7 +177,7 @@ void ThreadFlow::fillsOf(unsigned In, const Argument &Object, const Instruction 
     if (auto *Store = dyn_cast<StoreInst>(&I); Store && Store->getValueOperand()->getType()->isPointerTy() && !isa<Constant>(Store->getValueOperand())) {
       unsigned N = IsOf(*Store->getPointerOperand()) ? find(nodeIn(In, Store->getPointerOperand())) : 0;
       if (N && !isWide(N))
-        fill(N, At, Bound);
+        fill(N, At, Bound, /*Number=*/false);
     }
     auto *Call = dyn_cast<CallBase>(&I);
     if (!Call || Depth == DepthMost)
@@ -185,6 +188,43 @@ void ThreadFlow::fillsOf(unsigned In, const Argument &Object, const Instruction 
           for (unsigned Other : calledFrom(In, *Callee, *Call))
             fillsOf(Other, *Callee->getArg(A), At, Bound, Depth + 1);
   }
+}
+
+/// Whether \p I may set memory of the class \p N. Allocations set none that anybody reads before.
+bool ThreadFlow::mayChange(const Instruction &I, unsigned N) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  auto *Intrinsic = dyn_cast<IntrinsicInst>(&I);
+  if (!I.mayWriteToMemory() || (Intrinsic && !isa<MemIntrinsic>(I)) || (Call && allocationSize(likelyName(*Call)).second > 0))
+    return false;
+  auto *Store = dyn_cast<StoreInst>(&I);
+  const Value *To = Store ? Store->getPointerOperand() : isa<MemIntrinsic>(I) ? Call->getArgOperand(0) : nullptr;
+  return !To || (!carriesNothing(To) && find(node(To)) == N);
+}
+
+/// Whether \p V is the same in each turn: from before the loop, or what is computed from that, and from memory that the loop does not set.
+bool ThreadFlow::isSameEachTurn(const Loop &L, const Value &V, unsigned Depth) {
+  static constexpr unsigned DepthMost = 8;
+  auto *I = dyn_cast<Instruction>(&V);
+  if (!I || !L.contains(I))
+    return true;
+  bool Pure = isa<BinaryOperator>(I) || isa<CastInst>(I) || isa<SelectInst>(I) || isa<CmpInst>(I) || isa<FreezeInst>(I) || isa<GetElementPtrInst>(I) || (isa<IntrinsicInst>(I) && !I->mayReadOrWriteMemory());
+  if (Depth == DepthMost || (!Pure && !isa<LoadInst>(I)))
+    return false;
+  if (!all_of(I->operands(), [&](const Use &U) { return isa<Function>(U) || isSameEachTurn(L, *U, Depth + 1); }))
+    return false;
+  if (Pure)
+    return true;
+  const Value *From = cast<LoadInst>(I)->getPointerOperand();
+  unsigned N = find(node(From));
+  return none_of(L.blocks(), [&](const BasicBlock *Inside) { return any_of(*Inside, [&](const Instruction &Other) { return mayChange(Other, N); }); });
+}
+
+/// What all threads are given alike, however many they are, is no part of the work.
+bool ThreadFlow::isForAllAlike(const Loop &L, const Value &V) {
+  if (V.getType()->isPointerTy())
+    return false;
+  const Facts *Of = known(node(&V));
+  return (!Of || (!Of->Number && Of->Count.none() && Of->Divided.none() && Of->Part.none())) && isSameEachTurn(L, V, 0);
 }
 
 /// Constants are what memory beyond the last part has as well, as a rule.
@@ -199,7 +239,7 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
             for (unsigned In : calledFrom(Here, *Callee, *Call))
               fillsOf(In, *Callee->getArg(A), I, Bound);
       const Value *To = Store && !isa<Constant>(Store->getValueOperand()) ? Store->getPointerOperand() : Call && likelyName(*Call) == "posix_memalign" ? Call->getArgOperand(0) : nullptr;
-      if (!To || carriesNothing(To))
+      if (!To || carriesNothing(To) || (Store && isForAllAlike(L, *storedPointer(*Store))))
         continue;
       auto [Object, Turns] = alongIndices(*To, [&](const Value &Index) { return followsTurns(L, Index); });
       if (!Turns || isWide(node(To)))
@@ -208,7 +248,7 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
       if (isArrayOfScalars(*Object))
         Classes.push_back(find(node(Object)));
       for (unsigned N : Classes)
-        fill(N, I, Bound);
+        fill(N, I, Bound, Store && !storedPointer(*Store)->getType()->isPointerTy());
     }
 }
 
@@ -321,7 +361,7 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
     }
     bool Own = isAtOwnNumber(*Address), Pointer = Load->getType()->isPointerTy();
     Purposes::Purpose For = Pointer || Load->getType()->isVectorTy() ? Purposes::Nothing : Purpose.of(*Load);
-    bool Works = (By->Turns && For != Purposes::Nothing) || (By->Dealt && (For == Purposes::Bound || (Pointer && endsLoopAt(*Load, Purpose))));
+    bool Works = (By->Turns && By->Numbers && For != Purposes::Nothing) || (By->Dealt && (For == Purposes::Bound || (Pointer && endsLoopAt(*Load, Purpose))));
     Use.Works |= Works && Own;
     Use.Elsewhere |= Works && !Own && !isa<Constant>(Address);
     Use.Leads |= Pointer && Own && leads(*Load);

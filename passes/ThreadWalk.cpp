@@ -363,8 +363,7 @@ static bool isChoice(const Instruction &I) {
          (isa<ConstantInt>(Select->getTrueValue()) || isa<ConstantInt>(Select->getFalseValue()));
 }
 
-/// What \p Store stores; a pointer also where the optimiser moves it as a number (std::unique_ptr).
-static const Value *storedPointer(const StoreInst &Store) {
+const Value *storedPointer(const StoreInst &Store) {
   auto *Number = dyn_cast<PtrToIntOperator>(Store.getValueOperand());
   return Number && Number->getType()->isIntegerTy(64) ? Number->getPointerOperand() : Store.getValueOperand();
 }

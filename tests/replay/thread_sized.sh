@@ -47,7 +47,7 @@ for flags in -O0 -O2 -O3; do
     captured parts --force --threads 2
     run "$PCERE" regions --json parts.pcere
     exact="by_a_table by_parts_that_were_made by_remainders from_one_to_the_next in_turn sum_in_turn sum_of_a_part sum_of_draws"
-    most="divided_scratch parts_for_any_team pointers_of_a_table"
+    most="divided_scratch parts_for_any_team pointers_of_a_table rooms_of_one_size"
     [ "$flags" != -O0 ] || exact=${exact/by_parts_that_were_made /} most="by_parts_that_were_made $most" # one is copied whole there
     named() { json "[.regions[] | select(.thread_sized | . and (test(\"^a division of the work by \") == $1)) | .function] | sort | join(\" \")"; }
     is "$flags: work that was shared out before the region is flagged" "$(named true)" "$exact"
@@ -57,7 +57,7 @@ for flags in -O0 -O2 -O3; do
         err 'exactly 2 threads, since it uses a division of the work.*set at thread_parts.c:[0-9]+, as many as omp_get_max_threads at thread_parts.c'
     run "$PCERE" replay --repeat 1 --threads 4 parts.pcere pointers_of_a_table
     says "$flags: pointers that were made for each are not there for more" 1 err 'holds for at most 2 threads.*set at thread_parts.c:[0-9]+'
-    run "$PCERE" replay --repeat 1 --threads 1 parts.pcere pointers_of_a_table divided_scratch
+    run "$PCERE" replay --repeat 1 --threads 1 parts.pcere pointers_of_a_table divided_scratch rooms_of_one_size
     says "$flags: fewer have enough" 0
     run "$PCERE" verify --threads 1 parts.pcere parts_for_any_team
     says "$flags: what takes any part runs with fewer, and is right" 0

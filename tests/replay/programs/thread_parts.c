@@ -7,10 +7,12 @@
 enum { N = 1000, PARTS_MOST = 64, LINE = 8 };
 static int low[PARTS_MOST + 1], high[PARTS_MOST], heads[PARTS_MOST], ends[PARTS_MOST], own_low[PARTS_MOST], count_of_threads, scratch_share;
 static unsigned seeds[PARTS_MOST];
-static double data[N], sums[PARTS_MOST][LINE], *piece[PARTS_MOST], scratch[PARTS_MOST * LINE], arena[PARTS_MOST * LINE];
+static double data[N], sums[PARTS_MOST][LINE], *piece[PARTS_MOST], scratch[PARTS_MOST * LINE], arena[PARTS_MOST * LINE], room_for_all[PARTS_MOST * LINE];
 
 struct part { int first, last; double sum; };
 static struct part *parts;
+struct room { int count; double *at; };
+static struct room rooms[PARTS_MOST];
 
 static void by_a_table(void)
 {
@@ -139,6 +141,16 @@ static void pointers_of_a_table(void)
         piece[omp_get_thread_num()][i % LINE] += i;
 }
 
+static void rooms_of_one_size(void)
+{
+#pragma omp parallel
+    {
+        struct room *own = &rooms[omp_get_thread_num()];
+        for (int i = 0; i < own->count; i++)
+            own->at[i] += i;
+    }
+}
+
 static void divided_scratch(void)
 {
 #pragma omp parallel for
@@ -206,9 +218,9 @@ static void sets_its_own(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    int threads = omp_get_max_threads();
+    int threads = omp_get_max_threads(), count = argv[argc] ? 1 : LINE;
     double wanted = 0, sum = 0;
     if (threads > PARTS_MOST - 1 || !(parts = calloc((size_t)threads, sizeof *parts)))
         return 1;
@@ -222,6 +234,8 @@ int main(void)
         own_low[t] = low[t];
         seeds[t] = 17u + (unsigned)t;
         piece[t] = arena + t * LINE;
+        rooms[t].count = count;
+        rooms[t].at = room_for_all + t * LINE;
         sums[t][0] = 0;
         parts[t] = (struct part){low[t], high[t], 0};
     }
@@ -233,6 +247,7 @@ int main(void)
         in_turn();
         by_remainders();
         pointers_of_a_table();
+        rooms_of_one_size();
         divided_scratch();
         sums_that_begin_with_zero();
         draws();
