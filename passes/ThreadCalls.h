@@ -150,6 +150,13 @@ inline std::pair<unsigned, unsigned> allocationSize(llvm::StringRef Name) {
   return {0, 0};
 }
 
+/// Where \p Call puts a pointer to memory that it allocates, or null. Fortran's descriptors begin with it.
+inline const llvm::Value *allocatesInto(const llvm::CallBase &Call) {
+  llvm::StringRef Name = likelyName(Call);
+  bool Puts = Name == "posix_memalign" || Name.starts_with("_FortranAAllocatableAllocate") || Name.starts_with("_FortranAPointerAllocate");
+  return Puts && Call.arg_size() ? Call.getArgOperand(0) : nullptr;
+}
+
 } // namespace pcere
 
 #endif

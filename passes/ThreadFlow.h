@@ -13,7 +13,7 @@
 //   ThreadAnew.cpp    numbers that a region sets anew before it reads them
 //   ThreadArenas.cpp  memory that a program cuts from its own    ThreadTeams.cpp   teams of as many threads as were asked for
 //   ThreadTargets.cpp  which function a call through a table enters    ThreadEntries.cpp  regions that only several threads enter
-//   ThreadLevels.cpp  code for the inside of regions alone, or for their outside
+//   ThreadLevels.cpp  code for the inside of regions alone, or for their outside    ThreadFortran.cpp   what flang leaves to its runtime
 //
 //===------------------------------------------------------------------------------------------------------------------------===//
 #ifndef PCERE_PASSES_THREADFLOW_H
@@ -131,7 +131,7 @@ private:
   struct Microtask { llvm::Function *F; llvm::SetVector<llvm::Function *> Reached; };
   struct Seen { unsigned In; const llvm::Instruction *I; };
   using Functions = llvm::SmallVector<const llvm::Function *, 2>;
-  struct Making { const llvm::Instruction *At, *Memory; Functions Callees; }; ///< memory that is made there, or null, and what is called
+  struct Making { const llvm::Instruction *At; const llvm::Value *Memory, *Into; Functions Callees; }; ///< memory that is made there, or where a pointer to it is put, or null; and what is called
 
   /// What a loop that ends at a thread count sets at its counter, one for each thread; or what is set in one chosen part of several.
   struct Filled {
@@ -168,6 +168,12 @@ private:
   void initials();
   void walkOn();
   void walk();
+
+  // ThreadFortran.cpp
+  void copyBounds(const llvm::Value &From, const llvm::Value &To);
+  bool callOfFortran(const llvm::CallBase &Call, llvm::StringRef Name);
+  bool storeParts(const llvm::Value &V, unsigned To);
+  bool takePart(const llvm::ExtractValueInst &Part);
 
   // ThreadAnew.cpp
   bool isSetBefore(const llvm::Instruction &Point, const llvm::Function &F) const;

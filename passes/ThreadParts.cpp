@@ -134,12 +134,17 @@ static bool followsTurns(const Loop &L, const Value &V, unsigned Depth = 0) {
     return Phi->getParent() == L.getHeader() && any_of(Phi->incoming_values(), [&](const Use &U) { return Steps(U, [&](const Value *Before) { return Before == Phi; }); });
   if (auto *Load = dyn_cast<LoadInst>(I)) {
     auto *Own = dyn_cast<AllocaInst>(Load->getPointerOperand());
+    auto FromOwn = [&](const Value *Before) {
+      auto *From = dyn_cast<LoadInst>(Before);
+      return From && From->getPointerOperand() == Own;
+    };
     return Own && any_of(Own->users(), [&](const User *U) {
              auto *Store = dyn_cast<StoreInst>(U);
-             return Store && L.contains(Store) && Steps(Store->getValueOperand(), [&](const Value *Before) {
-                      auto *From = dyn_cast<LoadInst>(Before);
-                      return From && From->getPointerOperand() == Own;
-                    });
+             if (!Store || !L.contains(Store))
+               return false;
+             auto *Next = dyn_cast<PHINode>(Store->getValueOperand()); // flang's loops, without optimisation
+             return Steps(Store->getValueOperand(), FromOwn) ||
+                    (Next && Next->getParent() == L.getHeader() && any_of(Next->incoming_values(), [&](const Use &Value) { return Steps(Value, FromOwn); }));
            });
   }
   if (isa<CastInst>(I) || isa<FreezeInst>(I))
@@ -194,7 +199,7 @@ void ThreadFlow::fillsOf(unsigned In, const Argument &Object, const Instruction 
 bool ThreadFlow::mayChange(const Instruction &I, unsigned N) {
   auto *Call = dyn_cast<CallBase>(&I);
   auto *Intrinsic = dyn_cast<IntrinsicInst>(&I);
-  if (!I.mayWriteToMemory() || (Intrinsic && !isa<MemIntrinsic>(I)) || (Call && allocationSize(likelyName(*Call)).second > 0))
+  if (!I.mayWriteToMemory() || (Intrinsic && !isa<MemIntrinsic>(I)) || (Call && (allocatesInto(*Call) || allocationSize(likelyName(*Call)).second > 0)))
     return false;
   auto *Store = dyn_cast<StoreInst>(&I);
   const Value *To = Store ? Store->getPointerOperand() : isa<MemIntrinsic>(I) ? Call->getArgOperand(0) : nullptr;
@@ -238,7 +243,7 @@ void ThreadFlow::fills(const Loop &L, const Facts &Bound) {
           if (const Value *Given = Call->getArgOperand(A); Given->getType()->isPointerTy() && alongIndices(*Given, [&](const Value &Index) { return followsTurns(L, Index); }).second)
             for (unsigned In : calledFrom(Here, *Callee, *Call))
               fillsOf(In, *Callee->getArg(A), I, Bound);
-      const Value *To = Store && !isa<Constant>(Store->getValueOperand()) ? Store->getPointerOperand() : Call && likelyName(*Call) == "posix_memalign" ? Call->getArgOperand(0) : nullptr;
+      const Value *To = Store && !isa<Constant>(Store->getValueOperand()) ? Store->getPointerOperand() : Call ? allocatesInto(*Call) : nullptr;
       if (!To || carriesNothing(To) || (Store && isForAllAlike(L, *storedPointer(*Store))))
         continue;
       auto [Object, Turns] = alongIndices(*To, [&](const Value &Index) { return followsTurns(L, Index); });
@@ -332,6 +337,16 @@ static bool leads(const Value &Pointer, unsigned Depth = 0) {
   return Leads;
 }
 
+/// Of what is copied as a whole into a variable of the function's own (Fortran's descriptors, without optimisation): whether the pointer that it begins with leads somewhere.
+static bool leadsFromCopy(const MemTransferInst &Copy) {
+  auto *Own = dyn_cast<AllocaInst>(Copy.getRawDest());
+  auto Reads = [](const User *U) { return isa<LoadInst>(U) && U->getType()->isPointerTy() && leads(*U); };
+  return Own && any_of(Own->users(), [&](const User *U) {
+           auto *Begin = dyn_cast<GetElementPtrInst>(U);
+           return Reads(U) || (Begin && Begin->hasAllZeroIndices() && any_of(Begin->users(), Reads));
+         });
+}
+
 /// Where a list ends that a loop goes along.
 static bool endsLoopAt(const Value &Pointer, Purposes &Purpose) {
   return any_of(Pointer.users(), [&](const User *U) { return isa<ICmpInst>(U) && Purpose.endsLoop(*U); }) || Purpose.of(Pointer) == Purposes::Bound;
@@ -349,16 +364,23 @@ void ThreadFlow::lookAtPart(const Instruction &I, Purposes &Purpose, MapVector<s
   auto *Load = dyn_cast<LoadInst>(&I);
   auto *Store = dyn_cast<StoreInst>(&I);
   auto *Atomic = dyn_cast<AtomicRMWInst>(&I);
-  const Value *Address = Load ? Load->getPointerOperand() : Store ? Store->getPointerOperand() : Atomic ? Atomic->getPointerOperand() : nullptr;
+  auto *Call = dyn_cast<CallBase>(&I);
+  auto *Copy = dyn_cast<MemTransferInst>(&I);
+  const Value *Address = Load ? Load->getPointerOperand() : Store ? Store->getPointerOperand() : Atomic ? Atomic->getPointerOperand() : Copy ? Copy->getRawSource() : Call ? allocatesInto(*Call) : nullptr;
+  if (Copy && filled(*Copy->getRawDest(), Class))
+    for (unsigned Owner : owners(Instances[Here]).set_bits())
+      Uses[{Owner, Class}].Set = true;
   const Filled *By = Address ? filled(*Address, Class) : nullptr;
   if (!By)
     return;
   for (unsigned Owner : owners(Instances[Here]).set_bits()) {
     PartUse &Use = Uses[{Owner, Class}];
-    if (!Load) {
-      Use.Set |= Atomic || !isStep(*Store);
+    if (Copy)
+      Use.Leads |= isAtOwnNumber(*Address) && leadsFromCopy(*Copy);
+    else if (!Load)
+      Use.Set |= !Store || !isStep(*Store);
+    if (!Load)
       continue;
-    }
     bool Own = isAtOwnNumber(*Address), Pointer = Load->getType()->isPointerTy();
     Purposes::Purpose For = Pointer || Load->getType()->isVectorTy() ? Purposes::Nothing : Purpose.of(*Load);
     bool Works = (By->Turns && By->Numbers && For != Purposes::Nothing) || (By->Dealt && (For == Purposes::Bound || (Pointer && endsLoopAt(*Load, Purpose))));

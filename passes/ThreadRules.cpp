@@ -184,15 +184,16 @@ ArrayRef<ThreadFlow::Making> ThreadFlow::makings(const Function &F) {
     auto *Call = dyn_cast<CallBase>(&I);
     if (auto *Store = dyn_cast<StoreInst>(&I)) {
       for (auto [Memory, Bytes] : cutFromArena(*Store))
-        All.push_back({&I, Memory, {}});
+        All.push_back({&I, Memory, nullptr, {}});
     } else if (Call && forkPath(*Call) < 0) {
       Functions Callees = targets(*Call);
       erase_if(Callees, [](const Function *Callee) { return Callee->isDeclaration(); });
-      bool Allocates = allocationSize(likelyName(*Call)).second > 0;
+      const Value *Into = allocatesInto(*Call);
+      bool Allocates = Into || allocationSize(likelyName(*Call)).second > 0;
       if (Callees.size() > CalleesMost)
         Callees.clear();
       if (Allocates || !Callees.empty())
-        All.push_back({&I, Allocates ? &I : nullptr, Callees});
+        All.push_back({&I, Allocates && !Into ? &I : nullptr, Into, Callees});
     }
   }
   return Makings[&F] = std::move(All);
@@ -201,8 +202,7 @@ ArrayRef<ThreadFlow::Making> ThreadFlow::makings(const Function &F) {
 /// Whatever is allocated in this loop of the instance, or by what it calls, has a size that follows \p Bound.
 void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
   MapVector<unsigned, const Instruction *> Called; // instances, and the loop's instruction by which each is reached first
-  auto Size = [&](unsigned In, const Instruction &Memory, const Instruction &By) {
-    unsigned N = nodeIn(In, &Memory);
+  auto Size = [&](unsigned N, const Instruction &By) {
     Facts &To = facts(N);
     bool Sized = join(To.Sized, Bound.Count);
     if (joinFollows(Bound, To) || Sized) {
@@ -213,7 +213,9 @@ void ThreadFlow::allocates(const Loop &L, const Facts &Bound) {
   };
   auto Look = [&](unsigned In, const Making &Of, const Instruction &By) {
     if (Of.Memory)
-      Size(In, *Of.Memory, By);
+      Size(nodeIn(In, Of.Memory), By);
+    if (Of.Into && !carriesNothing(Of.Into))
+      Size(content(nodeIn(In, Of.Into)), By);
     for (const Function *Callee : Of.Callees)
       if (Callee == Instances[In].F)
         Called.insert({In, &By});

@@ -172,9 +172,7 @@ bool ThreadFlow::callThatAllocates(const CallBase &Call, StringRef Name) {
       Edges.push_back({node(V), Memory, &Call, Edge::Computed});
   };
   const Function *Callee = likelyCallee(Call);
-  if (Name.starts_with("_FortranAAllocatableSetBounds") && Call.arg_size() >= 4) { // the descriptor begins with the address
-    Size(Call.getArgOperand(3), content(node(Call.getArgOperand(0))));
-  } else if (auto [First, Count] = allocationSize(Name); Count > 0 && Call.arg_size() >= First + Count) {
+  if (auto [First, Count] = allocationSize(Name); Count > 0 && Call.arg_size() >= First + Count) {
     for (unsigned A = First; A < First + Count; ++A)
       Size(Call.getArgOperand(A), Name == "posix_memalign" ? content(node(Call.getArgOperand(0))) : node(&Call));
     if (Name.starts_with("realloc"))
@@ -269,7 +267,7 @@ void ThreadFlow::call(const CallBase &Call) {
     BarriersMade.push_back({Here, &Call});
   else if (usesStandardBarrier(Call))
     BarriersUsed.push_back({Here, &Call});
-  if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callThatReads(Call, Name))
+  if (callOfRuntime(Call, Name) || callThatAllocates(Call, Name) || callOfFortran(Call, Name) || callThatReads(Call, Name))
     return;
   if (isa<MemTransferInst>(Call)) {
     if (!carriesNothing(Call.getArgOperand(0)) && !carriesNothing(Call.getArgOperand(1)))
@@ -409,7 +407,7 @@ void ThreadFlow::instruction(const Instruction &I) {
   } else if (auto *Store = dyn_cast<StoreInst>(&I)) {
     if (isa<AllocaInst>(Store->getPointerOperand()) && isOtherNumber(Store->getValueOperand()))
       GivenConstants.insert(content(node(Store->getPointerOperand())));
-    if (!carriesNothing(Store->getPointerOperand()) && !isOfTable(*Store))
+    if (!carriesNothing(Store->getPointerOperand()) && !isOfTable(*Store) && !storeParts(*Store->getValueOperand(), node(Store->getPointerOperand())))
       flow(storedPointer(*Store), content(node(Store->getPointerOperand())), true, true);
     for (auto [Memory, Bytes] : cutFromArena(*Store))
       if (!carriesNothing(Bytes))
@@ -418,6 +416,8 @@ void ThreadFlow::instruction(const Instruction &I) {
     address(*Address);
     if (!Address->hasAllConstantIndices() && !carriesNothing(Address->getPointerOperand()))
       Indexed.push_back({Here, &I});
+  } else if (auto *Part = dyn_cast<ExtractValueInst>(&I); Part && takePart(*Part)) {
+    return;
   } else if (auto *Call = dyn_cast<CallBase>(&I)) {
     call(*Call);
   } else if (auto *Return = dyn_cast<ReturnInst>(&I)) {
