@@ -123,6 +123,9 @@ inline bool readsThreadVariable(const llvm::CallBase &Call) {
   return Data && Data->isCString() && Data->getAsCString() == "OMP_NUM_THREADS";
 }
 
+/// What Fortran's runtime is asked for OMP_NUM_THREADS: where it puts the text, or null.
+const llvm::Value *setsThreadVariable(const llvm::CallBase &Call);
+
 inline bool readsNumber(llvm::StringRef Name) {
   Name.consume_front("__isoc23_");
   static constexpr llvm::StringLiteral Known[] = {"atoi", "atol", "atoll", "strtol", "strtoul", "strtoll", "strtoull"};

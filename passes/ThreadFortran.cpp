@@ -72,6 +72,17 @@ static unsigned dimensions(const Value &Descriptor) {
   return Bounds ? static_cast<unsigned>(Bounds->getNumElements()) : 0;
 }
 
+/// GET_ENVIRONMENT_VARIABLE, of that one: the descriptor of the text that it sets, or null.
+const Value *setsThreadVariable(const CallBase &Call) {
+  if (calleeName(Call) != "_FortranAGetEnvVariable" || Call.arg_size() < 2 || isa<Constant>(Call.getArgOperand(1)))
+    return nullptr;
+  auto *Descriptor = dyn_cast<AllocaInst>(Call.getArgOperand(0));
+  Constant *Name = Descriptor ? constantIn(*Descriptor, 0, Descriptor->getType()) : nullptr;
+  auto *Variable = Name ? dyn_cast<GlobalVariable>(Name->stripPointerCasts()) : nullptr;
+  auto *Data = Variable && Variable->hasInitializer() ? dyn_cast<ConstantDataSequential>(Variable->getInitializer()) : nullptr;
+  return Data && Data->isString() && Data->getAsString().rtrim(' ') == "OMP_NUM_THREADS" ? Call.getArgOperand(1) : nullptr;
+}
+
 /// The array of \p To has the bounds of that of \p From.
 void ThreadFlow::copyBounds(const Value &From, const Value &To) {
   for (unsigned K = 0; K < std::min(dimensions(From), dimensions(To)); ++K)
@@ -91,6 +102,8 @@ bool ThreadFlow::callOfFortran(const CallBase &Call, StringRef Name) {
     Edges.push_back({node(Last), content(node(&First)), &Call, Edge::Computed});
     if (Dimension)
       edge(node(Last), content(field(node(&First), DimensionsAt + Dimension->getSExtValue() * DimensionBytes + ExtentAt)), false);
+  } else if (Name == "ioBeginInternalListInput" || Name == "ioBeginInternalFormattedInput") { // what it returns stands for the text in calls that read of it
+    edge(content(node(&First)), content(node(&Call)), false);
   } else if (carriesNothing(&Second)) {
     return false;
   } else if (Name.starts_with("MoveAlloc")) {
@@ -102,6 +115,10 @@ bool ThreadFlow::callOfFortran(const CallBase &Call, StringRef Name) {
     for (unsigned K = 0; K < std::min(dimensions(First), dimensions(Second)); ++K)
       Edges.push_back({content(field(node(&Second), DimensionsAt + K * DimensionBytes + ExtentAt)), content(node(&First)), &Call, Edge::Computed});
     copyBounds(Second, First);
+  } else if (Name == "Trim" || Name.starts_with("Adjust")) {
+    edge(content(content(node(&Second))), content(content(node(&First))), false);
+  } else if (Name == "ioInputInteger") {
+    edge(content(node(&First)), content(node(&Second)), false);
   } else {
     return false;
   }

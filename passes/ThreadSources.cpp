@@ -82,7 +82,7 @@ bool ThreadFlow::asks() const {
         return true;
       else if (auto *Call = dyn_cast<CallBase>(&I)) {
         const Value *Team = asksForTeam(*Call);
-        if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || setsOfProcessors(*Call) || (Team && !carriesNothing(Team)))
+        if (asksForThreadCount(*Call) || readsThreadVariable(*Call) || setsThreadVariable(*Call) || setsOfProcessors(*Call) || (Team && !carriesNothing(Team)))
           return true;
       }
   return false;
@@ -91,10 +91,11 @@ bool ThreadFlow::asks() const {
 /// Numbers of threads themselves.
 void ThreadFlow::addSources() {
   for (auto [In, I] : Sources) {
-    const Value *Counted = isa<CallBase>(I) ? setsOfProcessors(*cast<CallBase>(I)) : countsThreads(*I);
+    const Value *Text = isa<CallBase>(I) ? setsThreadVariable(*cast<CallBase>(I)) : nullptr;
+    const Value *Counted = Text ? Text : isa<CallBase>(I) ? setsOfProcessors(*cast<CallBase>(I)) : countsThreads(*I);
     if (Counted && carriesNothing(Counted))
       continue;
-    unsigned N = Counted ? content(nodeIn(In, Counted)) : nodeIn(In, I);
+    unsigned N = Text ? content(content(nodeIn(In, Text))) : Counted ? content(nodeIn(In, Counted)) : nodeIn(In, I);
     for (unsigned At : {N, !Counted && I->getType()->isPointerTy() ? content(N) : N}) {
       Facts &F = facts(At);
       F.Count |= owners(Instances[In]);

@@ -147,7 +147,7 @@ bool ThreadFlow::callOfRuntime(const CallBase &Call, StringRef Name) {
       flow(&Call, nodeIn(calledHere(*F, Call), F->getArg(1)), true, false);
   } else if (Name == "__kmpc_threadprivate_cached" && Call.arg_size() >= 3) {
     flow(Call.getArgOperand(2), node(&Call), true, false);
-  } else if (asksForThreadCount(Call) || readsThreadVariable(Call) || setsOfProcessors(Call)) {
+  } else if (asksForThreadCount(Call) || readsThreadVariable(Call) || setsThreadVariable(Call) || setsOfProcessors(Call)) {
     Sources.push_back({Here, &Call});
   } else if (sharesWork(Call)) {
     Shared.push_back({Here, &Call});

@@ -117,7 +117,7 @@ std::string place(const Instruction *I) {
 static StringRef readableName(StringRef Name) {
   if (Name.starts_with("__kmpc_push_num_threads"))
     return "num_threads";
-  return Name == "getenv" || Name == "secure_getenv" ? StringRef("OMP_NUM_THREADS") : Name;
+  return Name == "getenv" || Name == "secure_getenv" || Name == "_FortranAGetEnvVariable" ? StringRef("OMP_NUM_THREADS") : Name;
 }
 
 std::string asked(const Instruction *I) {

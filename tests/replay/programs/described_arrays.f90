@@ -88,6 +88,21 @@ contains
     call check('moved_there', sum(moved))
     deallocate(moved)
   end subroutine
+  subroutine from_environment()
+    real(8), allocatable :: sums(:)
+    character(16) :: text
+    integer :: i, wanted, status
+    call get_environment_variable('OMP_NUM_THREADS', text, status=status)
+    wanted = room
+    if (status == 0) read (text, *) wanted
+    allocate(sums(wanted))
+    sums = 0
+    !$omp parallel do
+    do i = 1, n
+      sums(omp_get_thread_num() + 1) = sums(omp_get_thread_num() + 1) + i
+    end do
+    call check('from_environment', sum(sums))
+  end subroutine
   subroutine of_components()
     type(part_t), allocatable :: all(:)
     integer :: i, t
@@ -169,6 +184,21 @@ contains
     call check('fixed_pointer', sum(sums))
     deallocate(sums)
   end subroutine
+  subroutine another_number()
+    real(8), allocatable :: sums(:)
+    character(16) :: text
+    integer :: i, wanted, status
+    call get_environment_variable('PCERE_TEST_ROOM', text, status=status)
+    wanted = room
+    if (status == 0) read (text, *) wanted
+    allocate(sums(wanted))
+    sums = 0
+    !$omp parallel do
+    do i = 1, n
+      sums(omp_get_thread_num() + 1) = sums(omp_get_thread_num() + 1) + i
+    end do
+    call check('another_number', sum(sums))
+  end subroutine
 end module
 program described_arrays
   use parts
@@ -180,10 +210,12 @@ program described_arrays
   call pointer_component()
   call assigned()
   call moved_there()
+  call from_environment()
   call of_components()
   call of_pointers()
   call fixed_section()
   call column()
   call fixed_pointer()
+  call another_number()
   print '(a)', 'PASS'
 end program described_arrays
