@@ -255,8 +255,8 @@ static bool cancels(const struct verify_report *report, bool in_vivo, size_t roo
 /* Damage and a failing system outweigh a difference. */
 static enum pcere_status verdict(const struct verify_report *report, bool in_vivo, struct pcere_error *error)
 {
-    static const char hint[] = "with the capture's number of threads, one, and the original's flags memory should be the same; with another one, what depends on it "
-                               "differs: --in-vivo compares with the program itself at as many";
+    static const char hint[] = "with as many threads as the capture had, if that was one, and the original's flags memory should be the same; with more, or others, what depends on "
+                               "their number differs: --in-vivo compares with the program itself at as many";
     static const char unsteady_hint[] = "what differs from one replay to the next depends on which thread comes first (a race), on the time, or on the process";
     static const char places_hint[] = "what setjmp and swapcontext save, and what lies on the stacks of fibers, is another in each process: look whether anything else differs (all causes: --json)";
     static const char streams_hint[] = "what C++'s streams have in buffers of their own lies elsewhere in a replay: look whether anything else differs; without sync_with_stdio(false) it is compared";
