@@ -369,7 +369,8 @@ const Value *storedPointer(const StoreInst &Store) {
 /// `-100 - threads`: the less the more there are, which is neither a size nor what is divided by; an error's number. (None of 0 and -1 is how a compiler begins a negation.)
 static bool isFromConstant(const Instruction &I) {
   auto *From = I.getOpcode() == Instruction::Sub ? dyn_cast<ConstantInt>(I.getOperand(0)) : nullptr;
-  return From && !From->isZero() && !From->isMinusOne();
+  auto *Float = I.getOpcode() == Instruction::FSub ? dyn_cast<ConstantFP>(I.getOperand(0)) : nullptr;
+  return (From && !From->isZero() && !From->isMinusOne()) || (Float && !Float->isZero());
 }
 
 /// Floating-point numbers in tables are what the program computes with. One of them may be a count, but those that become sizes and indices stand in variables, and members, of their own.
@@ -380,6 +381,18 @@ static bool isOfTable(const StoreInst &Store) {
     return !Element->hasAllConstantIndices();
   auto *Read = dyn_cast<LoadInst>(Store.getPointerOperand());
   return Read && !isa<AllocaInst>(Read->getPointerOperand());
+}
+
+/// A floating-point number that a function was given, as a whole number: an interpreter's, say, that looks whether it is one. Shares of the work are divided, or rounded, before they become such.
+static bool isWholeOfGiven(const Instruction &I) {
+  if (!isa<FPToSIInst>(I) && !isa<FPToUIInst>(I))
+    return false;
+  const Value *Of = I.getOperand(0);
+  while (isa<FPExtInst>(Of) || isa<FPTruncInst>(Of))
+    Of = cast<Instruction>(Of)->getOperand(0);
+  auto *Load = dyn_cast<LoadInst>(Of);
+  auto *Local = Load ? dyn_cast<AllocaInst>(Load->getPointerOperand()) : nullptr;
+  return isa<Argument>(Of) || (Local && isa_and_nonnull<Argument>(onlyValue(*Local)));
 }
 
 void ThreadFlow::instruction(const Instruction &I) {
@@ -450,7 +463,7 @@ void ThreadFlow::instruction(const Instruction &I) {
     flow(I.getOperand(0), node(&I), false, false);
     if (!carriesNothing(I.getOperand(1)))
       Edges.push_back({node(I.getOperand(1)), node(&I), nullptr, Edge::Modulus});
-  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !isFromConstant(I) && !partition(I)) {
+  } else if (!isa<CmpInst>(I) && !I.getType()->isVoidTy() && !isFromConstant(I) && !isWholeOfGiven(I) && !partition(I)) {
     if (isa<TruncInst>(I) && I.getType()->isIntegerTy(1) && (Instances[Here].Owner || Apart == ByFunction))
       Truths.push_back({Here, &I});
     bool Copy = (isa<CastInst>(I) && I.getType()->isFloatingPointTy() == I.getOperand(0)->getType()->isFloatingPointTy()) || isa<PHINode>(I) || isa<SelectInst>(I) || isa<FreezeInst>(I);
