@@ -62,18 +62,23 @@ static const Value *stepOf(const Value *V) {
   V = withoutCasts(V);
   if (auto *Load = dyn_cast<LoadInst>(V)) {
     auto *Counter = dyn_cast<AllocaInst>(Load->getPointerOperand());
-    for (const User *U : Counter ? Counter->users() : V->users())
-      if (auto *Store = dyn_cast<StoreInst>(U); Store && Counter && Store->getPointerOperand() == Counter)
-        if (const Value *Step = Added(Store->getValueOperand(), [&](const Value *Before) { return isa<LoadInst>(Before) && cast<LoadInst>(Before)->getPointerOperand() == Counter; }))
+    auto IsCounter = [&](const Value *Before) { return isa<LoadInst>(Before) && cast<LoadInst>(Before)->getPointerOperand() == Counter; };
+    if (!Counter)
+      return nullptr;
+    for (const User *U : Counter->users())
+      if (auto *Store = dyn_cast<StoreInst>(U); Store && Store->getPointerOperand() == Counter)
+        if (const Value *Step = Added(Store->getValueOperand(), IsCounter))
           return Step;
     return nullptr;
   }
-  auto StepOfPhi = [&](const Value *Before) {
+  auto StepOfPhi = [&](const Value *Before) -> const Value * {
     auto *Phi = dyn_cast<PHINode>(Before);
-    for (const Value *Next : Phi ? SmallVector<const Value *, 4>(Phi->incoming_values()) : SmallVector<const Value *, 4>())
+    if (!Phi)
+      return nullptr;
+    for (const Value *Next : Phi->incoming_values())
       if (const Value *Step = Added(withoutCasts(Next), [&](const Value *Other) { return withoutCasts(Other) == Phi; }))
         return Step;
-    return static_cast<const Value *>(nullptr);
+    return nullptr;
   };
   if (const Value *Step = StepOfPhi(V))
     return Step;
